@@ -9,7 +9,7 @@
 
 namespace gpuctl {
 
-// Later placements avoid them. True: some of them have not begun.
+// Later placements avoid these windows. True: some of the windows have not begun.
 inline bool avoid_windows_ahead(const ClusterState& state, Placer& placer, JobId job,
                                 const std::vector<PodId>& pods) {
     if (!state.maintenance.has_windows()) return false;

@@ -10,7 +10,7 @@
 namespace gpuctl {
 namespace {
 
-// Why pods must leave, and the largest set that must.
+// Why pods must leave their nodes.
 struct Cause {
     Drain drain = Drain::none;
     bool has_begun = false;  // the node should be empty already
@@ -19,7 +19,7 @@ struct Cause {
 
 // Pods of one job on nodes that are being drained.
 struct Leaving {
-    Cause cause;  // of the window with the largest set
+    Cause cause;  // the cause that affects most pods
     std::vector<PodId> pods;
 };
 
@@ -45,12 +45,14 @@ Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod
         const Occurrence next = next_occurrence(window, state.now());
         const Duration lead = std::max(window.notice, pod.facts.stop_grace);
         if (!next.end.happened() || state.now() + lead < next.begin) continue;
-        if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;  // ended by then
+        // it will have ended by then
+        if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;
         const bool has_begun = next.begin <= state.now();
         join(out, {window.drain, has_begun,
                    std::string{"evicted for "} +
                        (window.is_reservation() ? "reservation " : "maintenance ") + window.name +
-                       // Valid for as long as the job waits: a time relative to now would not be.
+                       // The text stays valid for as long as the job waits. A time relative to now
+                       // would not.
                        (has_begun ? ", which had begun" : ", which was about to begin")});
     }
     return out;
@@ -63,7 +65,8 @@ bool may_be_stopped(const ClusterState& state, Drain drain, const PodRow& pod) {
     return is_stopped_by(drain, pod.facts) && pod.eviction.spared_until <= state.now();
 }
 
-// Eviction was requested already, for any reason; refused evictions are requested again when due.
+// An eviction was requested already, for any reason. Refused evictions are requested again when
+// they are due.
 bool is_asked(const ClusterState& state, const PodRow& pod) {
     if (pod.is_leaving() || pod.bind.delete_in_flight) return true;
     if (pod.eviction.state == EvictionState::none) return false;
@@ -95,7 +98,8 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
     return out;
 }
 
-// True if its ranks above the minimum are sufficient: they go now, or when the job has settled.
+// True if releasing the ranks above the job's minimum is sufficient. They are released now, or when
+// the job has settled.
 bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(id);
@@ -111,9 +115,10 @@ bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     return true;
 }
 
-// All its ranks that hold capacity; empty: one of them may not be evicted, its round is not
-// settled, or an eviction was refused. All are requested again then: otherwise a rank that was made
-// again meanwhile would be evicted as soon as it starts, over and over.
+// All ranks of the gang that hold capacity. Empty if one of them may not be evicted, if its binds
+// are in progress, or if an eviction was refused. After a refusal all are requested again:
+// otherwise a rank that was created again meanwhile would be evicted as soon as it starts, over and
+// over.
 std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, const Leaving& of) {
     std::vector<PodId> out;
     for (const PodId id : job.pods) {
@@ -147,7 +152,7 @@ bool drain_nodes(Commit& commit) {
         if (state.gangs.gang_size(job) && !planted(PlantedBug::drain_half_a_gang)) {
             pods = whole_gang(state, job, of);
         } else {
-            for (const PodId pod : job.pods) {  // in the order of the job, not in that of nodes
+            for (const PodId pod : job.pods) {  // in the order of the job's pods, not of the nodes
                 const bool goes = std::find(of.pods.begin(), of.pods.end(), pod) != of.pods.end();
                 if (!goes || is_asked(state, state.pod(pod))) continue;
                 pods.push_back(pod);

@@ -26,7 +26,7 @@ class Grower {
 public:
     explicit Grower(Placer& placer) : placer_(placer) {}
 
-    // It runs, or ended before some of its ranks began.
+    // The job runs, or it ended before some of its ranks began.
     static bool is_about(const JobRow& job) {
         return job.holding.pods > 0 || job.elastic.deferred_from > 0;
     }
@@ -37,24 +37,26 @@ public:
 private:
     struct Grown {
         JobId job;
-        std::vector<PodId> further;  // that exist and wait, by rank
-        PodId like;                  // a running pod of it
+        std::vector<PodId> further;  // its pods beyond the minimum that exist and wait, by rank
+        PodId like;                  // a running pod of the job
         std::int64_t extra = 0;      // ranks beyond its minimum
-        std::int64_t more = 0;       // that it may still have, or is to have
-        bool is_full = false;        // nothing more fits
+        std::int64_t more = 0;       // ranks that it may still get, or is to get
+        bool is_full = false;        // no further rank fits
         bool is_by_gain = false;     // choices_ decides its size
     };
     void find_jobs(const ClusterState& state, PoolId pool);
-    // The next job to get one more rank; null: none.
+    // The job that gets the next rank; null: none.
     Grown* next(const ClusterState& state);
     std::int64_t place_further(Commit& commit, PoolTurn& turn);
     void take_back_further(Commit& commit, PoolId pool);
     void ask_for_more(Commit& commit, PoolTurn& turn);
     void find_growing(const ClusterState& state);
-    // True if pod_, or as many more like its first, are within limits and find room, in placed_.
+    // True if pod_ (or as many more pods like its first one) are within limits and find room.
+    // placed_ has the result.
     bool fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with);
     bool is_quota_awaited(const ClusterState& state, TenantId tenant);
-    // Pods in placed_, the first extra ranks of the job. Returns their number; 0: impossible.
+    // Places the pods in placed_, which are the first extra ranks of the job. Returns their number;
+    // 0: impossible.
     static std::int64_t place_pods(Commit& commit, PoolTurn& turn, Grown& one,
                                    const std::vector<Placement>& placed);
 
@@ -62,7 +64,8 @@ private:
     struct Choice {
         std::size_t of = 0;  // index in jobs_
         PodId like;
-        bool starts = false;  // it has extra ranks that only need placement, or will have
+        // it has extra ranks that only need placement, or it is about to have them
+        bool starts = false;
     };
     // Returns the number of placed ranks.
     std::int64_t grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_waits);
@@ -70,15 +73,15 @@ private:
     void read_choice(const ClusterState& state, std::size_t index, bool may_give);
     [[nodiscard]] static Column index_column(const ClusterState& state, const Grown& one);
     [[nodiscard]] GpuMilli room_for_gain(const ClusterState& state, PoolId pool) const;
-    // Tries the aims as if the giving jobs had released their ranks; false: some aims are out of
-    // reach, and are limited to what was reached.
+    // Tries all aims as if the jobs that shrink had released their ranks. False: some aims cannot
+    // be reached; they are limited to what was reached.
     bool lay_out_aims(const Overlay& overlay, PoolTurn& turn);
     bool give(Commit& commit);
     std::int64_t take(Commit& commit, PoolTurn& turn, bool must_wait);
 
     Placer& placer_;
     std::vector<Grown> jobs_;
-    std::map<TenantId, bool> quota_awaited_;  // known in this run
+    std::map<TenantId, bool> quota_awaited_;  // results in this run
     std::vector<Choice> choosing_;
     std::vector<SizeChoice> choices_;  // the jobs of choosing_
     WorkLeft left_;

@@ -1,7 +1,7 @@
 // Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_gain.hpp computes the sizes
-// with the largest marginal speedup; this file finds the capacity to divide, checks that the result
-// can be placed, and applies it. Jobs that shrink release ranks first; when that room is idle, the
-// others grow. Waiting jobs have precedence over all of them.
+// with the largest marginal speedup. This file finds the capacity to divide, checks that the
+// resulting sizes can be placed, and applies them. Jobs that shrink release ranks first; when that
+// room is idle, other jobs grow. Waiting jobs have precedence over all of them.
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@
 namespace gpuctl {
 namespace {
 
-// If an aim is out of reach, by limits or because no node has room, the other jobs choose again.
+// If an aim cannot be reached, because of limits or because no node has room, the sizes are chosen
+// again.
 constexpr int kTriesMost = 6;
 
 std::string times(std::int64_t milli_now, std::int64_t milli_then) {
@@ -20,7 +21,7 @@ std::string times(std::int64_t milli_now, std::int64_t milli_then) {
 }
 
 // "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
-// with 3": a size between two listed sizes counts as the smaller
+// with 3": a size between two listed sizes is as fast as the smaller one.
 std::string why_it_gains(const SizeChoice& choice) {
     const std::int32_t now = speed_of(*choice.speeds, choice.now);
     const std::int32_t then = speed_of(*choice.speeds, choice.aim);
@@ -43,7 +44,7 @@ std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_wa
     if (choices_.empty()) return 0;
     bool is_reached = false;
     for (int tries = 0; tries < kTriesMost && !is_reached; ++tries) {
-        if (tries == kTriesMost / 2) {  // then with idle capacity alone
+        if (tries == kTriesMost / 2) {  // from now on no job shrinks
             for (SizeChoice& choice : choices_) choice.least = choice.now;
         }
         const GpuMilli room = room_for_gain(state, turn.pool);
@@ -51,7 +52,7 @@ std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_wa
         choose_sizes(choices_, room, state.policy().resize_pays_within);
         is_reached = lay_out_aims(commit.overlay(), turn);
     }
-    if (!is_reached) {  // no job shrinks any more, and this much of each aim found room
+    if (!is_reached) {  // no job shrinks any more; `most` of each job is what found room
         for (SizeChoice& choice : choices_) choice.aim = std::min(choice.aim, choice.most);
     }
     const bool must_wait = give(commit) || is_room_to_come(state, turn.pool);
@@ -95,7 +96,7 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
     if (how.starts) {
         const auto made = static_cast<std::int32_t>(one.further.size());
         choice.most = made > 0 ? choice.now + made : spec.replicas_max;
-    } else if (elastic.wanted > ranks.there) {  // they are being created
+    } else if (elastic.wanted > ranks.there) {  // its further ranks are being created
         choice.now = choice.least = choice.most = elastic.wanted;
     } else if (ranks.is_settled && !ranks.is_ending && is_heard) {
         const auto least = static_cast<std::int32_t>(state.gangs.gang_size(job).value_or(1));
@@ -109,8 +110,8 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
     choices_.push_back(choice);
 }
 
-// What these jobs hold, what is idle, and what terminating pods release; jobs that do not state
-// their speed get an even part of that.
+// The GPUs that these jobs may divide: what they hold, what terminating pods release, and what is
+// idle. Elastic jobs that do not state their speed get an even part of the idle GPUs.
 GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
     const Capacity& capacity = state.nodes.capacity();
     const Column column = index_column(state, jobs_[choosing_.front().of]);
@@ -158,7 +159,8 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
         }
         return true;
     };
-    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {  // terminating already
+    // ranks that are terminating already
+    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);
         for (const PodId pod : job.pods) {
             const PodRow& row = state.pod(pod);
@@ -174,7 +176,7 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
             if (goes && row.node.exists()) lift(pod);
         }
     }
-    // The requested size that other jobs do not have yet is theirs.
+    // Ranks that a job has requested and that do not exist yet have the first claim on the room.
     for (const Grown& one : jobs_) {
         const JobRow& job = state.job(one.job);
         if (!one.further.empty() || !job.gang.started) continue;
@@ -200,7 +202,7 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
     return is_reached;
 }
 
-// Jobs with more ranks than their aim shrink now.
+// Shrinks the jobs with more ranks than their aim.
 bool Grower::give(Commit& commit) {
     const ClusterState& state = commit.state();
     std::string taker;
@@ -224,8 +226,8 @@ bool Grower::give(Commit& commit) {
     return gives;
 }
 
-// A job that has only just started may grow at once if all of it is idle, since that costs nothing
-// yet. The others are resized once, when all ranks of their aim have room.
+// A job that has only just started may grow at once if all the room is idle, since growth costs
+// nothing yet. Other jobs are resized once, when all ranks of their aim have room.
 std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
     const ClusterState& state = commit.state();
     std::int64_t placed = 0;

@@ -1,4 +1,4 @@
-// The reservation of the head of the line, and its effect on other jobs (reservation.hpp).
+// Explains the reservation of the head of the line, and its effect on other jobs (reservation.hpp).
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
 
 namespace {
 
-// The start time is unknown: what becomes free on some nodes is kept for it.
+// The start time of the head is unknown: what becomes free on some nodes is kept for it.
 void explain_kept(const ClusterState& state, JobId id, JobId first_in_line,
                   std::vector<Explanation>& out) {
     const JobRow& first = state.job(first_in_line);

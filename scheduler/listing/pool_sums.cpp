@@ -10,8 +10,8 @@ namespace {
 
 using ByColumn = boost::container::small_vector<std::int64_t, 16>;
 
-// The requests of its pods, by column; fractions of GPUs count in the column of whole GPUs.
-// Nominated room is not in use yet.
+// The requests of the node's pods, by column. Fractions of GPUs count in the column of whole GPUs.
+// Nominated room does not count, because it is not in use yet.
 ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claimed) {
     const Capacity& capacity = state.nodes.capacity();
     ByColumn used(capacity.columns(), 0);
@@ -38,7 +38,7 @@ GpuMilli whole(const ClusterState& state, const NodeRow& node, Column column, st
         {resource, GpuMilli{amount}, share_offered(node.facts.allocatable, resource)});
 }
 
-// Nominated room counts as reserved as far as its victims have terminated.
+// Nominated room counts as reserved as far as the victims there have terminated.
 GpuStates states_of(const ClusterState& state, NodeId id, const NodeGlance& gpus) {
     const NodeRow& node = state.node(id);
     GpuStates out;

@@ -2,8 +2,8 @@
 // The remaining work of a job, in pools that preempt long work for short work (docs/adr/0018). The
 // remaining time is the stated run time, or the run time that past jobs of its owner make likely,
 // less the progress kept at checkpoints. It is multiplied by the number of GPUs to a power that the
-// pool chooses, so that of two equal jobs the one that releases less room per hour of run time
-// comes later.
+// pool chooses. So of two jobs with equal GPU time the one that releases less room per hour of run
+// time comes later.
 //
 // Sizes are base-2 logarithms in units of 1/65536: they are only compared. If the pool orders by
 // due times, the due time replaces the size.
@@ -23,19 +23,20 @@ inline constexpr Duration kShortestFelt{10'000};  // shorter times make no diffe
 
 class WorkLeft {
 public:
-    // For a waiting job. Jobs of one class have the same value: stated run times are rounded up to
-    // the steps that distinguish classes.
+    // The remaining work of a waiting job. It is the same for all jobs of one class: stated run
+    // times are rounded up to the steps that distinguish classes.
     std::int64_t of_waiting(const ClusterState& state, const JobRow& job);
-    // For a running job, with this cost of a preemption.
+    // The remaining work of a running job, less this cost of a preemption.
     std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost);
-    // The time alone of a job with this progress.
+    // The remaining run time of a job with this progress.
     Duration time_left(const ClusterState& state, const RunTimeQuestion& about, Duration done);
-    // When it must begin, or it would run alone after all other work: if no job comes or goes and
-    // all GPUs are busy until then; absent: never.
+    // The time at which the job must begin, because it would run alone after all other work
+    // otherwise. It is exact if no job comes or goes and all GPUs are busy until then. Absent:
+    // never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
-    // For a running job that would have to begin now, or nearly: a preemption and a restart would
-    // increase the total work, and must not lead to a preemption in return. How long that remains
-    // so, approximately, without arrivals; 0: it may be preempted.
+    // The time for which a running job must not be preempted, approximately and without arrivals;
+    // 0: it may be preempted. If the job would have to begin now, or nearly, a preemption and a
+    // restart would increase the total work, and must not lead to a preemption in return.
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:
@@ -52,7 +53,7 @@ private:
     std::vector<Duration> unfinished_;
 };
 
-// The one factor of all sizes: time times GPUs to the pool's power.
+// The formula of all sizes: time times GPUs to the pool's power.
 std::int64_t size_log2(const PreemptionPolicy& policy, Duration time, GpuMilli gpus);
 
 }  // namespace gpuctl

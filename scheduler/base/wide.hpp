@@ -1,5 +1,5 @@
 #pragma once
-// The product of two 64-bit amounts.
+// An integer for the product of two 64-bit amounts.
 
 namespace gpuctl {
 

@@ -1,4 +1,4 @@
-// A policy with raised limits, and its wording.
+// Makes a policy with raised limits, and its wording.
 
 #include <algorithm>
 #include <map>
@@ -36,7 +36,7 @@ QueuePolicy* queue_in(Policy& policy, const std::string& pool, const std::string
 
 using Holes = std::map<std::string_view, std::string>;
 
-// The text with its {placeholders} filled.
+// The text with its {placeholders} replaced.
 std::string filled(std::string_view text, const Holes& holes) {
     std::string out;
     while (!text.empty()) {
@@ -50,7 +50,8 @@ std::string filled(std::string_view text, const Holes& holes) {
     return out;
 }
 
-// "the maximum of queue dev were 20 GPUs instead of 16"; empty: the policy does not set that limit.
+// Raises one limit in `policy` and returns the text, such as "the maximum of queue dev were 20 GPUs
+// instead of 16"; empty: the policy does not set that limit.
 std::string raise_one(Policy& policy, const ClusterState& state, const JobRow& job,
                       const Raised& raised) {
     const LimitHit& hit = raised.hit;
@@ -77,7 +78,8 @@ std::string raise_one(Policy& policy, const ClusterState& state, const JobRow& j
                                {"model", std::string{hit.model}}});
 }
 
-// A queue may not get more than the queues above it: such a configuration is refused.
+// The largest amount below the limits of the queues above. A configuration with a larger amount is
+// refused.
 std::int64_t most_below_others(const ClusterState& state, const std::vector<LimitInWay>& limits,
                                const std::vector<std::int64_t>& amounts, std::size_t which) {
     std::int64_t most = amounts[which];

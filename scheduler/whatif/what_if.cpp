@@ -16,7 +16,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
                               existing->status + "; see `gpuctl explain job`");
     }
     if (std::optional<Error> never = preflight(trial->state(), job.spec)) return *never;
-    trial->settle();  // first, what would start without it
+    trial->settle();  // first starts what would start without the job
     const std::size_t stopped_before = trial->stopped().size();
     trial->submit(job, label_prefix);
     trial->settle();

@@ -180,7 +180,7 @@ void Checker::recount_nodes(const std::string& name, const PodFacts& pod,
     }
 }
 
-// Nodes by window; a node closed by several windows counts once in the sum.
+// The numbers of nodes by window. In the sum, a node that several windows close counts once.
 void Checker::recount_windows(const std::string& name, const PodFacts& pod,
                               const Explanation& explanation) {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;

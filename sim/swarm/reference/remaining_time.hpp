@@ -11,17 +11,19 @@
 
 namespace gpuctl::sim {
 
-// The user's estimate, or one from past jobs of its owner, less the kept progress.
+// The run time that the user estimates, or an estimate from past jobs of its owner, less the kept
+// progress.
 Duration remaining_time(const ClusterState& state, const JobRow& job);
 
 // Time times GPUs to the pool's exponent, as a logarithm to base 2 in 65536ths.
 std::int64_t remaining_size(const PreemptionPolicy& policy, Duration time, GpuMilli gpus);
 
-// A job that nears the pool's wait target counts as an eighth of its size: this much less.
+// A job that nears the pool's wait target counts as an eighth of its size. This is the difference
+// as a logarithm.
 std::int64_t wait_target_bonus(const JobRow& job);
 
-// The size by which a waiting job is ordered: the user's estimate is rounded up to steps of an
-// eighth of the power of two below; jobs within one step count as equal.
+// The size by which a waiting job is ordered. The user's estimate is rounded up to eighths of the
+// largest power of two below it; jobs within one step count as equal.
 std::int64_t waiting_size(const ClusterState& state, const PreemptionPolicy& policy,
                           const JobRow& job);
 

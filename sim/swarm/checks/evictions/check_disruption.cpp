@@ -22,7 +22,7 @@ bool Checker::may_be_evicted(const ClusterState& state, const std::string& uid,
            protected_until <= state.now();
 }
 
-// Together with its whole gang, if it is in one.
+// True if the pod may be evicted, together with its whole gang if it is in one.
 bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod& pod,
                                   const std::string& pool, Consent consent) const {
     const ObjectKey job = job_of(pod.facts);
@@ -40,7 +40,7 @@ bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod&
     });
 }
 
-// No job waits for which the engine could evict, shrink or restart something and does not.
+// Checks that no job waits for which the engine could evict, shrink or restart other jobs.
 void Checker::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
     Attempt attempt;
     attempt.job = id;
@@ -50,7 +50,7 @@ void Checker::try_disruption(const ClusterState& state, JobId id, const Readines
     if (has_terminating_pods(state, state.job(id))) return;
     attempt.ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     attempt.ask.add(amounts_of(attempt.like.request), attempt.ranks);
-    // No eviction helps a job that its budget stops.
+    // No eviction helps a job that its budget blocks.
     if (!reference_.budget_crossed(attempt.like, attempt.ask.gpus).empty()) return;
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds()) continue;
@@ -113,7 +113,8 @@ std::string Checker::missed_disruption(const ClusterState& state, const Readines
            to_string(reference_.pods.at(victims.front()).facts.key);
 }
 
-// Uids of all pods that the job may preempt: of lower priority, else with more remaining work.
+// Uids of all pods that the job may preempt: pods of lower priority, or pods with more remaining
+// work.
 std::vector<std::string> Checker::victims_for(const ClusterState& state,
                                               const Attempt& attempt) const {
     std::vector<std::string> victims;

@@ -4,9 +4,9 @@
 // propose() gives every rule the same guarantees:
 //
 //   - the same input gives the same proposal;
-//   - a rule is evaluated only if its signal was observed: no signal, no proposal;
+//   - a rule is evaluated only if its signal was observed: no signal, no proposal;
 //   - while the signal of any rule is missing or was never observed, nothing is scaled in;
-//   - if there are several rules, the one with the most replicas decides;
+//   - if there are several rules, the one with the most replicas decides;
 //   - a proposal is between the minimum and the maximum of the job and differs from its size.
 //
 // The third and fourth follow the Horizontal Pod Autoscaler of Kubernetes, which takes the largest

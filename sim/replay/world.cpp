@@ -38,7 +38,7 @@ std::optional<Error> World::run(Policy& policy) {
         arrive();
         ++decisions_;
         wake = policy.decide(*this);
-        GPUCTL_CHECK(!wake || *wake > now_, "a policy must ask for a later moment");
+        GPUCTL_CHECK(!wake || *wake > now_, "a policy must request a later time");
     }
     return std::nullopt;
 }

@@ -104,8 +104,7 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
         fail("I15", name + "all its ranks exist");
     }
     if (ready.hold != Reason::none || ready.pods.empty()) return;
-    if (explanation.reason == Reason::turn)
-        fail("I15", name + "nothing stands in its way, yet it waits");
+    if (explanation.reason == Reason::turn) fail("I15", name + "nothing blocks it, yet it waits");
     const PodFacts& pod = state.pod(ready.pods.front()).facts;
     const auto has = [&explanation](std::string_view figure) {
         return std::any_of(explanation.figures.begin(), explanation.figures.end(),

@@ -1,5 +1,6 @@
-// CPU time of this process per small POST over kept-alive connections, plain and TLS, one at a time
-// and 32 in flight. The server runs in a process of its own, so only the client's share is counted.
+// CPU time of this process per small POST over kept-alive connections, plain and TLS, with one
+// request at a time and with 32 in flight. The server runs in a process of its own, so only the
+// client's time is counted.
 
 #include <benchmark/benchmark.h>
 #include <openssl/evp.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int kRequestsPerIteration = 2'000;
 
-// Sizes of a binding and its answer.
+// The size of a bind request and of its answer.
 const std::string kBody(400, 'b');
 const std::string kAnswer(150, 'a');
 

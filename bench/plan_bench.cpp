@@ -1,11 +1,12 @@
 // Placement in memory, through Engine::step, in a steady state: a first generation of pods has run
-// and ended, the second is measured. Allocations are counted by a replaced operator new and
-// cover the whole step, effects included; `allocations_per_search` the planner's search alone.
+// and ended, the second one is measured. Allocations are counted by a replaced operator new and
+// include the whole step with its effects; `allocations_per_search` counts the planner's search
+// alone.
 //
 //   plan_bench                       Google Benchmark
 //   plan_bench --once NODES RANKS [RACK [read]]   one measured Plan, for instruction counters
-//                                    (tools/bench-plan); gangs require one rack, of RACK nodes;
-//                                    read: with an index for readers to keep in step
+//                                    (tools/bench-plan); gangs require one rack of RACK nodes;
+//                                    read: with an index for readers that is kept up to date
 
 #include <benchmark/benchmark.h>
 
@@ -34,7 +35,8 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace gpuctl {
 namespace {
 
-// nodes * 4 waiting pods, half of the GPUs; a generation before them has been placed and is gone.
+// nodes * 4 waiting pods, which need half of the GPUs. An earlier generation of pods was placed and
+// has ended.
 std::unique_ptr<Bench> world_with_waiting_pods(std::int64_t nodes, std::int64_t ranks) {
     const std::int64_t pods = nodes * kGpusPerNode / 2;
     auto bench = std::make_unique<Bench>(nodes);
@@ -47,7 +49,7 @@ std::unique_ptr<Bench> world_with_waiting_pods(std::int64_t nodes, std::int64_t 
     return bench;
 }
 
-// The Plan step alone, with the pods already there.
+// The Plan step alone; the pods were observed before.
 void place(benchmark::State& run) {
     const std::int64_t nodes = run.range(0);
     const std::int64_t ranks = run.range(1);
@@ -81,7 +83,7 @@ BENCHMARK(place)
     ->Args({10000, 8})
     ->Unit(benchmark::kMillisecond);
 
-// The search for one node and the change of columns and index, nothing else.
+// The search for one node and the changes of columns and index, nothing else.
 void search(benchmark::State& run) {
     Bench bench{run.range(0)};
     bench.send(PodObserved{Bench::pod(0, 1)});
@@ -109,7 +111,8 @@ void search(benchmark::State& run) {
 }
 BENCHMARK(search)->ArgName("nodes")->Arg(1000)->Arg(5000)->Arg(10000);
 
-// From the first sight of 5,000 one-GPU pods until the watch has shown all of them bound.
+// The time from the first event of 5,000 one-GPU pods until the watch has reported all of them as
+// bound.
 void cycle(benchmark::State& run) {
     constexpr std::int64_t kPods = 5'000;
     for (auto _ : run) {
@@ -137,8 +140,8 @@ void cycle(benchmark::State& run) {
 }
 BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond);
 
-// A Plan with 100,000 waiting jobs of which none fits: the head of line, a gang of half of the
-// nodes, has a reservation. `changed`: the pool has changed since, so that the reservation is
+// A Plan with 100,000 waiting jobs, none of which fits. The head of line, a gang that needs half of
+// the nodes, has a reservation. `changed`: the pool has changed since, so that the reservation is
 // searched again, through half of all running pods.
 void nothing_runnable(benchmark::State& run) {
     constexpr std::int64_t kWaiting = 100'000;
@@ -193,7 +196,8 @@ BENCHMARK(nothing_runnable)
     ->Args({5000, 1})
     ->Unit(benchmark::kMicrosecond);
 
-// The Plan that refuses a gang of 8 x 8 on full nodes with a reason; another gang waits before it.
+// The Plan that refuses a gang of 8 x 8 on full nodes with a reason, while another gang waits
+// before it.
 void rejected_gang(benchmark::State& run) {
     Bench bench{run.range(0)};
     bench.fill();
@@ -289,8 +293,8 @@ BENCHMARK(victims)
     ->Args({12'500, 125, 8})
     ->Unit(benchmark::kMicrosecond);
 
-// Nodes with idle GPUs whose cores are used by CPU-only pods of another queue: find victims for one
-// pod, or for a gang of eight-GPU ranks, of a queue with a guarantee for the GPUs.
+// Nodes with idle GPUs whose cores CPU-only pods of another queue use: find victims for one pod, or
+// for a gang of eight-GPU ranks, of a queue that is guaranteed these GPUs.
 void cpu_only_pods(benchmark::State& run) {
     const std::int64_t nodes = run.range(0);
     const std::int64_t ranks = run.range(1);

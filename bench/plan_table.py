@@ -32,8 +32,8 @@ def once(nodes, ranks):
              f"--callgrind-out-file={folder}/out", PROGRAM, "--once", str(nodes), str(ranks)],
             capture_output=True, text=True, check=True)
         total = re.search(r"^(?:totals|summary): (\d+)", (pathlib.Path(folder) / "out").read_text(), re.MULTILINE)
-    told = json.loads(done.stdout)
-    return int(total[1]) / told["placements"], told["allocations"] / told["placements"]
+    counts = json.loads(done.stdout)
+    return int(total[1]) / counts["placements"], counts["allocations"] / counts["placements"]
 
 
 def commit():

@@ -12,7 +12,7 @@ namespace gpuctl {
 inline constexpr std::int64_t kGpusPerNode = 8;
 
 struct Bench {
-    // Nodes per rack, and gangs require one rack; 0: no racks.
+    // The number of nodes in a rack; gangs require one rack. 0: there are no racks.
     static inline std::int64_t nodes_in_rack = 0;
     static inline bool is_read = false;  // there is an index for readers
     Engine engine;

@@ -1,10 +1,10 @@
-// gpuctl-replay: replays a journal offline and prints the result. It only reads: the journal of a
-// running gpuctld may be replayed too.
+// gpuctl-replay: replays a journal offline and prints the result. It only reads, so the journal of
+// a running gpuctld may be replayed, too.
 //
 //     gpuctl-replay [--events] [--verify] [--json] DIRECTORY
 //
-// Exit codes: 0 good, 1 the journal cannot be read or an invariant is broken, 2 wrong usage, 3
-// there is no journal. With --json standard output holds one document, errors too.
+// Exit codes: 0 success, 1 the journal cannot be read or an invariant is violated, 2 wrong usage, 3
+// there is no journal. With --json standard output holds one document, also for errors.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -135,7 +135,8 @@ void Cluster::restore_pods(std::vector<PodFacts> pods) {
     });
     for (const PodFacts& facts : pods) {
         const auto owner = workload_named_.find({facts.key.namespace_name, facts.job});
-        if (owner == workload_named_.end()) continue;  // announce() says that it is gone
+        // announce() reports that its job was removed
+        if (owner == workload_named_.end()) continue;
         Workload& workload = workloads_.at(owner->second);
         workload.pods.push_back(facts.uid);
         PodState& pod = pods_[facts.uid];

@@ -1,13 +1,13 @@
 #pragma once
-// The virtual cluster: nodes, the controllers that make pods of jobs, and the kubelets that run
-// them, under a clock and a seed handed in. It is gpuctld's default cluster in real time
-// (daemon/embedded) and the world of simulation tests and replays under a virtual clock.
+// The virtual cluster: nodes, the controllers that create the pods of jobs, and the kubelets that
+// run them, under a clock and a seed that the caller passes in. It is gpuctld's default cluster in
+// real time (daemon/embedded), and the world of simulation tests and replays under a virtual clock.
 //
 // Pure: no clock, thread, file or socket. The same calls give the same events on every machine.
-// Time only moves forward; a call with an earlier time is taken as "now". Due actions run in the
-// order of their due times and stamp what they do with them, however late advance() is called.
-// It counts the use of nodes itself: a pod that does not fit fails as with a kubelet
-// (OutOfnvidia.com/gpu), so that double booking by the scheduler shows.
+// Time only moves forward; a call with an earlier time counts as "now". Due actions run in the
+// order of their due times and carry these times, however late advance() is called. The cluster
+// counts the use of nodes itself: a pod that does not fit fails as with a kubelet
+// (OutOfnvidia.com/gpu), so that double booking by the scheduler is seen.
 
 #include <map>
 #include <optional>
@@ -21,7 +21,7 @@
 
 namespace gpuctl::sim {
 
-// What users would read with `kubectl get events`; a repeat raises `count`.
+// An event that users would read with `kubectl get events`; a repeat raises `count`.
 struct UserEvent {
     std::string reason;  // FailedScheduling, Scheduled, Preempted
     std::string message;
@@ -34,12 +34,12 @@ struct ClusterFigures {
     std::uint64_t pods_created = 0;
     std::uint64_t binds_accepted = 0;
     std::uint64_t binds_turned_down = 0;  // conflict, gone, fault
-    std::uint64_t binds_unanswered = 0;   // bound, the answer comes much later
+    std::uint64_t binds_unanswered = 0;   // bound, but the answer comes much later
     std::uint64_t kubelet_rejections = 0;
     std::uint64_t containers_failed = 0;
     std::uint64_t pods_evicted = 0;
     std::uint64_t pods_deleted = 0;
-    std::uint64_t evictions_accepted = 0;  // for other jobs
+    std::uint64_t evictions_accepted = 0;  // of evictions for other jobs
     std::uint64_t evictions_turned_down = 0;
     std::uint64_t workloads_grown = 0;
     std::uint64_t workloads_shrunk = 0;
@@ -55,18 +55,18 @@ class Cluster {
 public:
     explicit Cluster(Settings settings);
 
-    // Everything new is appended to `out`, in the order it happens.
+    // Applies the input. New events are appended to `out` in the order in which they happen.
     void apply(const SimInput& input, Instant now, std::vector<Event>& out);
-    // The outcome comes from a later advance(), after the API latency.
+    // Carries out the effect. A later advance() returns its outcome, after the API latency.
     void carry_out(const Effect& effect, Instant now, std::vector<Event>& out);
     void advance(Instant to, std::vector<Event>& out);
     [[nodiscard]] std::optional<Instant> next_due() const;
 
     // Restores a world, once, before any other call. Nodes come from `nodes` (the current
-    // configuration); of the world's nodes only their condition is kept (lost, cordoned). Running
+    // configuration); of the world's nodes only the condition is kept (lost, cordoned). Running
     // containers have continued meanwhile; image pulls start again.
     void restore(const World& world, const std::vector<NodeFacts>& nodes, Instant now);
-    // Reports all that exists, and removals of what only `world` has.
+    // Reports everything that exists, and the removal of objects that only `world` has.
     void announce(const World& world, std::vector<Event>& out) const;
 
     // The latest time of any call.
@@ -74,13 +74,14 @@ public:
     [[nodiscard]] const PodFacts* find_pod(const ObjectKey& key) const;
     [[nodiscard]] const NodeFacts* find_node(const std::string& name) const;
     [[nodiscard]] bool node_answers(const std::string& name) const;
-    // nullopt: no such pod, or its container has not started yet.
+    // The log of the container; nullopt: there is no such pod, or its container has not started
+    // yet.
     [[nodiscard]] std::optional<LogScript> log_of(const ObjectKey& key) const;
     [[nodiscard]] std::vector<UserEvent> events_of(const ObjectKey& job) const;
     [[nodiscard]] const ClusterFigures& figures() const { return figures_; }
     [[nodiscard]] std::size_t pods_count() const { return pods_.size(); }
     [[nodiscard]] std::size_t nodes_count() const { return nodes_.size(); }
-    // Covers everything that future events depend on.
+    // A hash of everything that future events depend on.
     [[nodiscard]] std::uint64_t state_hash() const;
 
 private:

@@ -26,10 +26,11 @@ void Cluster::carry_out(const Effect& effect, Instant now, Out& out) {
     advance(now, out);
     std::visit(
         [&](const auto& one) {
-            // What the API server does has a number, for its answer; the rest is done at once.
+            // An effect with an answer has a number; effects without a number are carried out at
+            // once
             if constexpr (requires { one.id; }) {
-                // Drawn by the number of the effect, not by what it holds: the wording of a reason
-                // is no part of the world that a seed makes.
+                // The latency is drawn by the number of the effect, not by its content: the wording
+                // of a reason must not change the world of a seed.
                 Rng rng = draw(settings_.seed, subject_of(one.id), "latency");
                 const Duration latency{
                     rng.between(settings_.api_latency_min.ms(), settings_.api_latency_max.ms())};
@@ -123,7 +124,7 @@ void Cluster::deliver(const DeletePod& effect, Instant now, Out& out) {
     delete_pod(effect.pod.uid, false, now, out);
 }
 
-// SIGTERM, then SIGKILL when the grace period ends; the controller creates a replacement.
+// Sends SIGTERM, then SIGKILL when the grace period ends. The controller creates a replacement.
 void Cluster::deliver(const EvictPod& effect, Instant now, Out& out) {
     PodEvictOutcome outcome{effect.id, effect.pod.uid, EvictResult::evicted, ""};
     const std::string doing = "evict pod " + to_string(effect.pod.key) + ": ";
@@ -227,7 +228,7 @@ void Cluster::deliver(const ResizeWorkload& effect, Instant now, Out& out) {
 
 void Cluster::record_user_event(const ObjectKey& job, std::string reason, std::string message,
                                 Instant now) {
-    if (!workload_named_.contains(job)) return;  // too late: the job is gone
+    if (!workload_named_.contains(job)) return;  // too late: the job does not exist any more
     std::vector<UserEvent>& events = user_events_[job];
     if (!events.empty() && events.back().reason == reason && events.back().message == message) {
         ++events.back().count;

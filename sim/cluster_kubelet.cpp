@@ -1,4 +1,4 @@
-// The nodes: admission, image pulls, containers, and the fate of pods when their node is lost.
+// The nodes: admission, image pulls, containers, and what happens to pods when their node is lost.
 
 #include <algorithm>
 
@@ -26,7 +26,8 @@ GpuMilli gpus_of(const Resources& resources, const std::string& name) {
 
 }  // namespace
 
-// The kubelet does its own sum: the pods on the node and this one must fit into its allocatable.
+// The kubelet counts for itself: the pods on the node and this pod must fit into its allocatable
+// amounts.
 bool Cluster::admit(PodState& pod, Instant now, Out& out) {
     const NodeState& node = nodes_.at(pod.facts.node);
     const Resources& offered = node.facts.allocatable;
@@ -84,7 +85,7 @@ void Cluster::start_container(PodState& pod, Instant now, Out& out) {
     observe(pod, out);
 }
 
-// When and how this container will end, from the pod's facts alone.
+// Decides when and how this container will end, from the pod's facts alone.
 void Cluster::plan_exit(PodState& pod) {
     const JobSpec& spec = workload_of(pod).job.spec;
     const Steering steering = steering_of(spec, settings_);
@@ -141,8 +142,8 @@ void Cluster::fail_pod(PodState& pod, const std::string& status, Instant now, Ou
     observe(pod, out);
     Workload& workload = workloads_.at(pod.job_uid);
     rank_failed(workload, pod.exit_ends_job, now);
-    // Later, as a controller does: a pod that fails at once must not make its replacement fail at
-    // the same time.
+    // Done later, as by a controller: otherwise a pod that fails at once would make its replacement
+    // fail at the same time.
     plan(WorkloadDue{workload.job.uid}, now + Duration{1});
 }
 
@@ -167,7 +168,7 @@ void Cluster::delete_pod(const std::string& uid, bool force, Instant now, Out& o
         plan_step(pod, PodStep::is_gone, now + Duration{rng.between(1, longest)});
     }
     observe(pod, out);
-    // The replacement does not wait for the end (TerminatingOrFailed).
+    // The replacement is created before the pod has ended (TerminatingOrFailed).
     plan(WorkloadDue{pod.job_uid}, now + Duration{1});
 }
 
@@ -231,7 +232,7 @@ void Cluster::lose_node(NodeState& node, Instant now, Out& out) {
     }
 }
 
-// The kubelet restarts; no container survived.
+// The kubelet restarts, and no container has survived.
 void Cluster::return_node(NodeState& node, Instant now, Out& out) {
     node.lost = false;
     node.facts.ready = true;
@@ -244,7 +245,7 @@ void Cluster::return_node(NodeState& node, Instant now, Out& out) {
         if (pod.facts.terminating) {
             remove_pod(uid, now, out);
         } else if (pod.facts.phase == PodPhase::pending) {
-            // Bound while the node was lost: the kubelet sees the pod only now.
+            // The pod was bound while the node was lost, so the kubelet sees it only now.
             node.pods.erase(uid);
             if (!admit(pod, now, out)) continue;
             node.pods.insert(uid);

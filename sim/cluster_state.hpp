@@ -1,6 +1,6 @@
 #pragma once
-// State of the virtual cluster. Private to sim/cluster*.cpp; described, so that all of it can be
-// hashed.
+// State of the virtual cluster. Private to sim/cluster*.cpp. The structs are described, so that all
+// of the state can be hashed.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -32,8 +32,8 @@ struct PodState {
     PodFacts facts;
     std::string job_uid;
     std::uint64_t generation = 0;  // steps planned for an older generation are void
-    // Of the container that runs or waits to be restarted:
-    Instant exit_at;          // default: runs until it is stopped
+    // The container that runs or waits to be restarted:
+    Instant exit_at;          // default: it runs until it is stopped
     std::string exit_status;  // shown to users; empty: exit code 0
     bool exit_ends_job = false;
 };
@@ -42,13 +42,13 @@ BOOST_DESCRIBE_STRUCT(PodState, (),
 
 struct Workload {
     JobRecord job;
-    std::int32_t ranks = 0;  // training: of the last resize
+    std::int32_t ranks = 0;  // training: size at the last resize
     bool deleted = false;    // creates no more pods; removed with its last pod
     bool finished = false;   // training: all ranks succeeded, or the job failed
     Instant finished_at;
     std::optional<std::pair<Instant, std::uint64_t>> removal;  // key of its planned removal
     std::int32_t failures = 0;
-    Instant retry_at;               // training: no replacement for a failed rank before
+    Instant retry_at;               // training: a failed rank is not replaced before
     std::vector<std::string> pods;  // uids, oldest first
 };
 BOOST_DESCRIBE_STRUCT(Workload, (),
@@ -71,11 +71,11 @@ struct WorkloadDue {
     std::string uid;
 };
 BOOST_DESCRIBE_STRUCT(WorkloadDue, (), (uid))
-struct EffectDue {  // reaches the API server
+struct EffectDue {  // an effect reaches the API server
     Effect effect;
 };
 BOOST_DESCRIBE_STRUCT(EffectDue, (), (effect))
-struct EventDue {  // reaches the engine
+struct EventDue {  // an event reaches the engine
     Event event;
 };
 BOOST_DESCRIBE_STRUCT(EventDue, (), (event))

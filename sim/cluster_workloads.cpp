@@ -10,7 +10,7 @@ namespace gpuctl::sim {
 
 namespace {
 
-// Failed pods of a service kept for inspection.
+// The number of failed pods of a service that are kept for inspection.
 constexpr std::size_t kFailedPodsKeptMax = 3;
 
 constexpr std::int32_t kDoublingsMax = 16;
@@ -50,8 +50,8 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
     }
 }
 
-// Like an Indexed Job whose completions and parallelism change together: surplus ranks are stopped
-// with their grace period.
+// Resizes like an Indexed Job whose completions and parallelism change together: surplus ranks are
+// stopped with their grace period.
 void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out) {
     ++(ranks > workload.ranks ? figures_.workloads_grown : figures_.workloads_shrunk);
     workload.ranks = ranks;
@@ -65,8 +65,8 @@ void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant no
     sync_workload(uid, now, out);
 }
 
-// Like an Indexed Job with restartPolicy Never: each rank runs until it succeeds once; more than
-// backoff_limit failures end the job and its running pods.
+// Acts like an Indexed Job with restartPolicy Never: each rank runs until it succeeds once. More
+// than backoff_limit failures end the job and its running pods.
 void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
     if (workload.finished) return retire_training(workload, now, out);
     const auto ranks = static_cast<std::size_t>(workload.ranks);
@@ -90,7 +90,7 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
         return finish_training(workload, now, out);
     }
     if (now < workload.retry_at) {
-        observe(workload, out);  // it continues: failed ranks are recreated
+        observe(workload, out);  // the job continues: failed ranks are created again
         return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
     }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -115,8 +115,8 @@ void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
         std::pair{std::max(now, workload.finished_at + settings_.finished_job_kept), plans_};
 }
 
-// As a watch of Jobs shows them. Only for jobs whose size changes or whose pods failed: for others
-// the pods are enough.
+// Reports the job as a watch of Jobs does. Only jobs whose size changes or whose pods failed are
+// reported: for other jobs the pods are sufficient.
 void Cluster::observe(const Workload& workload, Out& out) const {
     const JobSpec& spec = workload.job.spec;
     const bool changes = spec.replicas_min < spec.replicas_max || workload.failures > 0;
@@ -129,7 +129,7 @@ void Cluster::observe(const Workload& workload, Out& out) const {
     out.push_back(WorkloadObserved{std::move(facts)});
 }
 
-// Like the TTL controller: deletes the object and its pods.
+// Acts like the TTL controller: deletes the object and its pods.
 void Cluster::retire_training(Workload& workload, Instant now, Out& out) {
     if (settings_.finished_job_kept <= Duration{}) return;
     if (now < workload.finished_at + settings_.finished_job_kept) return;
@@ -146,7 +146,7 @@ void Cluster::rank_failed(Workload& workload, bool ends_job, Instant now) {
     workload.retry_at = std::max(workload.retry_at, now + std::min(delay, Duration::seconds(360)));
 }
 
-// Like a ReplicaSet: keeps the number of live pods, and a few failed ones for inspection.
+// Acts like a ReplicaSet: keeps the number of live pods, and a few failed pods for inspection.
 void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
     std::vector<std::string> failed;
     std::int32_t alive = 0;
@@ -164,7 +164,8 @@ void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
     }
 }
 
-// Like a StatefulSet of one: the next pod has the same name, so the previous one must be gone.
+// Acts like a StatefulSet with one pod: the next pod has the same name, so the previous one must be
+// gone.
 void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
     if (workload.job.spec.replicas_max == 0) return;
     if (workload.pods.empty()) {
@@ -180,8 +181,8 @@ void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
     }
 }
 
-// The embedded cluster belongs to the engine: details that the engine drops are not needed. The job
-// itself stays, so only the removal of its pods is reported.
+// The embedded cluster belongs to the engine, so details that the engine drops are not needed. The
+// job itself stays; only the removal of its pods is reported.
 void Cluster::deliver(const DropDetails& effect, Instant now, Out& out) {
     if (!settings_.drops_details) return;
     const auto found = workloads_.find(effect.job_uid);
@@ -190,7 +191,7 @@ void Cluster::deliver(const DropDetails& effect, Instant now, Out& out) {
     if (workload.removal) due_.erase(*workload.removal);
     workload_named_.erase(workload.job.spec.key);
     user_events_.erase(workload.job.spec.key);
-    workload.deleted = true;  // removed with its last pod
+    workload.deleted = true;  // it is removed with its last pod
     const std::vector<std::string> pods = workload.pods;
     if (pods.empty()) workloads_.erase(found);
     for (const std::string& pod : pods) remove_pod(pod, now, out);

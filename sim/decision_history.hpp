@@ -4,7 +4,7 @@
 // `note`, sentences), figures, and names or layouts of types are left out. Two builds of the engine
 // with equal decisions have equal hashes, even if their code and texts differ.
 //
-// A ReportPending counts when the reason of its job differs from the one reported before: how
+// A ReportPending counts if the reason of its job differs from the reason reported before: how
 // often a wait is reported also depends on its text.
 
 #include <cstdint>

@@ -28,7 +28,7 @@ std::int64_t DeviceCount::on_device(std::int32_t device) const {
     return found == parts_.end() ? 0 : found->second;
 }
 
-// With more in use than there is, it is unknown which devices were removed.
+// If more devices are in use than exist, it is unknown which devices were removed.
 std::int64_t DeviceCount::most_on_one_device(std::int64_t offered) const {
     if (in_use() > offered) return 0;
     std::int64_t most = offered - in_use() >= kOne ? kOne : 0;

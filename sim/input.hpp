@@ -1,5 +1,5 @@
 #pragma once
-// External inputs of the virtual cluster, besides the engine's effects.
+// External inputs of the virtual cluster, in addition to the engine's effects.
 
 #include <boost/describe.hpp>
 #include <string>
@@ -16,7 +16,7 @@ struct NodeJoins {
     NodeFacts node;
 };
 BOOST_DESCRIBE_STRUCT(NodeJoins, (), (node))
-// The machine stops responding: its containers die; its pods are evicted after a while.
+// The machine stops responding: its containers end, and its pods are evicted after a while.
 struct NodeLost {
     std::string name;
 };

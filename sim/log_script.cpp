@@ -8,9 +8,10 @@ namespace gpuctl::sim {
 
 namespace {
 
-constexpr std::int64_t kRedrawsMax = 10'000;  // the line holds all of them
+constexpr std::int64_t kRedrawsMax = 10'000;  // one line holds all redraws
 
-// A few words of noise for line `number`, without a stream that would have to be read from 0.
+// Words that vary by the number of the line. They need no random stream that would have to be read
+// from line 0.
 std::uint64_t noise(std::uint64_t seed, std::int64_t number, std::uint64_t below) {
     return mix64(seed ^ mix64(static_cast<std::uint64_t>(number) + 1)) % below;
 }
@@ -37,7 +38,7 @@ std::string words_of(const JobSpec& spec) {
     return words.substr(0, 500);
 }
 
-// As in k8s/workload/workload_environment.cpp: the range of an elastic job.
+// The range of an elastic job, as in k8s/workload/workload_environment.cpp.
 std::string ranks_of(const JobSpec& spec) {
     const std::string most = std::to_string(spec.replicas_max);
     return spec.replicas_min == spec.replicas_max ? most
@@ -47,7 +48,8 @@ std::string ranks_of(const JobSpec& spec) {
 }  // namespace
 
 std::string format_timestamp(Instant at, std::int64_t extra_nanoseconds) {
-    // Days to a civil date as in Howard Hinnant's chrono-Compatible Low-Level Date Algorithms.
+    // Converts days to a civil date as in Howard Hinnant's chrono-Compatible Low-Level Date
+    // Algorithms.
     const std::int64_t ms = std::max<std::int64_t>(at.ms(), 0);
     const std::int64_t days = ms / 86'400'000 + 719'468;
     const std::int64_t era = days / 146'097;
@@ -104,8 +106,8 @@ std::int64_t LogScript::last_tick() const {
     return (finished_at_ - bar_end()).ms() / interval_.ms();
 }
 
-// Number:  0 .. preface-1 at the start; the progress bar, if there is one; then `burst` lines at
-// each tick 1, 2, ...; the farewell last.
+// Line numbers: 0 to preface-1 at the start, then the progress bar if there is one, then `burst`
+// lines at each of the ticks 1, 2, ..., and the farewell last.
 Instant LogScript::time_of(std::int64_t number) const {
     const auto preface = static_cast<std::int64_t>(preface_.size());
     if (number < preface) return started_at_;
@@ -143,7 +145,8 @@ Instant LogScript::time_of_piece(std::int64_t number) const {
     return std::min(started_at_ + bar_interval_ * (number + 1), bar_end());
 }
 
-// " 42%|########            | 126/300", behind a carriage return; as programs do that count.
+// For example " 42%|########            | 126/300" after a carriage return, as programs write that
+// count.
 std::string LogScript::piece(std::int64_t number) const {
     constexpr std::int64_t width = 20;
     const std::int64_t done = number + 1;
@@ -167,7 +170,7 @@ std::string LogScript::line(std::int64_t number) const {
         return whole + "\n";
     }
     const auto preface = static_cast<std::int64_t>(preface_.size());
-    // Lines of one millisecond get distinct timestamps, as from a real clock.
+    // Lines in the same millisecond get distinct timestamps, as from a real clock.
     const std::int64_t extra =
         number < preface ? number : (number - lines_before_ticks()) % burst_ + preface;
     return format_timestamp(time_of(number), extra * 1'000 % 1'000'000) + " " + text(number) + "\n";

@@ -11,8 +11,8 @@
 
 namespace gpuctl::sim {
 
-// The `ordinal`-th pod of the job: rank of a training job, otherwise any number not in use. The
-// name and uid depend on the arguments alone; `salt` distinguishes pods made in one millisecond.
+// The `ordinal`-th pod of the job: the rank of a training job, otherwise any number not in use.
+// Name and uid depend only on the arguments; `salt` distinguishes pods created in one millisecond.
 PodFacts make_pod(const JobRecord& job, std::int32_t ordinal, Instant now, std::uint64_t salt,
                   const Settings& settings);
 

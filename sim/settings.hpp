@@ -1,6 +1,6 @@
 #pragma once
-// How the virtual cluster behaves. Every time a pod takes is drawn from `seed` and the pod's own
-// uid, so that a restarted or replayed cluster draws the same numbers again (docs/adr/0007).
+// How the virtual cluster behaves. The durations of a pod are drawn from `seed` and the pod's uid,
+// so that a restarted or replayed cluster draws the same numbers again (docs/adr/0007).
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace gpuctl::sim {
 
-// Chances in thousandths; each is decided by the seed and the effect's or pod's own number.
+// Chances in thousandths. Each is decided by the seed and the number of the effect or pod.
 struct Faults {
     std::int64_t bind_failed_per_mille = 0;      // the API server answers 500
-    std::int64_t bind_unanswered_per_mille = 0;  // bound, answered much later
+    std::int64_t bind_unanswered_per_mille = 0;  // bound, but answered much later
     std::int64_t create_failed_per_mille = 0;    // of a workload, may be tried again
     std::int64_t delete_failed_per_mille = 0;    // of a pod, may be tried again
     std::int64_t eviction_refused_per_mille =
-        0;  // by a disruption budget; an eighth of it for good
-    std::int64_t container_failed_per_mille = 0;  // exits with an error somewhere in its run
+        0;  // by a disruption budget; an eighth of these refusals is permanent
+    std::int64_t container_failed_per_mille = 0;  // it exits with an error at some time of its run
     std::int64_t bind_refused_per_mille =
         0;  // temporarily, as by missing rights or an admission policy
 };

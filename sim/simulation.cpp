@@ -11,7 +11,7 @@ namespace gpuctl::sim {
 
 namespace {
 
-// More Plan inputs than this at one time are a livelock.
+// More Plan inputs than this at one point in time are a livelock.
 constexpr std::uint64_t kPlansInARowMax = 1'000;
 
 std::optional<EffectId> effect_of(const Event& event) {
@@ -139,8 +139,8 @@ void Simulation::run_for(Duration span) {
 
 void Simulation::restart_scheduler(bool lose_effects) {
     if (lose_effects) {
-        // Dies after writing the journal and before sending: the last input counts, its effects are
-        // lost.
+        // The scheduler ends after writing the journal and before sending: the last input counts,
+        // its effects are lost.
         cluster_->advance(now_, pending_);
         step(Plan{});
         effects_.clear();

@@ -1,7 +1,7 @@
 #pragma once
-// Engine and virtual cluster together under a virtual clock, driven as the daemon drives them:
-// events in batches, a Plan input after a batch when the engine wants one, effects carried out
-// after the step that made them. For simulation tests, replays of traces and what-if.
+// Engine and virtual cluster together under a virtual clock. They are driven as by the daemon:
+// events in batches, a Plan input after a batch if the engine wants one, effects carried out after
+// the step that made them. For simulation tests, replays of traces and what-if.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ struct SimulationSettings {
     std::vector<NodeFacts> nodes;
     Policy policy;
     Instant start{1'700'000'000'000};
-    // Adds annotations to a pod beyond those of its job; called for each observed pod.
+    // Adds annotations to a pod in addition to those of its job; called for each observed pod.
     std::function<void(PodFacts&)> annotate;
 };
 
@@ -36,7 +36,8 @@ public:
     void remove(const ObjectKey& job, bool force = false);
     void disturb(const SimInput& input);
     void change_policy(Policy policy);
-    // No other gpuctld leads meanwhile: nothing is scheduled until regain_leadership().
+    // Leadership is lost, and no other gpuctld leads: nothing is scheduled until
+    // regain_leadership().
     void lose_leadership();
     void regain_leadership();
     void run_for(Duration span);
@@ -46,21 +47,22 @@ public:
     // The scheduler crashes and restarts from its own state; the cluster keeps running. Effects of
     // its last step are lost if `lose_effects`; answers in flight are lost in any case.
     void restart_scheduler(bool lose_effects);
-    // The same from an older state, as if the journal had lost its end. For tests of the checker:
-    // this must never happen.
+    // Restarts from an older state, as if the journal had lost its end. For tests of the checker:
+    // this must never happen in production.
     void restart_scheduler_from(const std::string& state);
-    // Embedded mode: scheduler and cluster are one process and restart together.
+    // Restarts both, as in embedded mode, where scheduler and cluster are one process.
     void restart_all();
 
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] const Engine& engine() const { return engine_; }
     [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
     [[nodiscard]] std::uint64_t inputs() const { return sequence_; }
-    // Covers every input and effect so far: equal hashes mean equal runs.
+    // A hash of every input and effect so far: equal hashes mean equal runs.
     [[nodiscard]] std::uint64_t history_hash() const { return history_hash_; }
-    // Covers the decisions alone, see DecisionHistory.
+    // A hash of the decisions alone, see DecisionHistory.
     [[nodiscard]] std::uint64_t decision_hash() const { return decisions_.hash(); }
-    // The most Plan inputs in a row at one time; a large number is a livelock.
+    // The largest number of Plan inputs in a row at one point in time; a large number is a
+    // livelock.
     [[nodiscard]] std::uint64_t plans_in_a_row_max() const { return plans_in_a_row_max_; }
 
 private:

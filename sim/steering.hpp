@@ -1,5 +1,5 @@
 #pragma once
-// How a job's author controls its virtual containers, for tests. Environment:
+// Environment variables with which the author of a job controls its virtual containers, for tests:
 //
 //   GPUCTL_SIM_RUN_TIME=20s        how long the container runs (500ms, 20s, 15m, 1h30m, 2d)
 //   GPUCTL_SIM_OUTCOME=succeed     exits 0 (default)
@@ -12,10 +12,10 @@
 //   GPUCTL_SIM_PROGRESS_BAR=30s    redraws one line with carriage returns this long before the log
 //                                  continues
 //
-// Without GPUCTL_SIM_RUN_TIME the commands `sleep SECONDS`, `true` and `false` mean what they say,
-// then job.expectedRunTime counts, then Settings::training_run_time. Only containers of training
-// jobs end on their own unless one of these variables says otherwise. Invalid values are ignored
-// and reported in the pod's log.
+// Without GPUCTL_SIM_RUN_TIME the commands `sleep SECONDS`, `true` and `false` act as usual;
+// otherwise job.expectedRunTime counts, then Settings::training_run_time. Only containers of
+// training jobs end by themselves, unless one of these variables says otherwise. Invalid values are
+// ignored and reported in the pod's log.
 
 #include <optional>
 #include <string>

@@ -11,7 +11,7 @@ World read_world(const Engine& engine) {
     for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         if (state.node(id).known) world.nodes.push_back(state.node(id).facts);
     }
-    // In the order of listings.
+    // In the order in which lists show jobs.
     std::vector<std::pair<std::string, JobId>> jobs;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) jobs.emplace_back(shown_name(key), id);
     std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {

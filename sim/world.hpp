@@ -1,6 +1,6 @@
 #pragma once
-// What a virtual cluster is restored from after a restart: the engine's state. In embedded mode the
-// engine's journal is the only persistent state.
+// The data that a virtual cluster is restored from after a restart: a part of the engine's state.
+// In embedded mode the engine's journal is the only persistent state.
 
 #include <vector>
 
@@ -15,15 +15,16 @@ struct World {
     struct Job {
         JobRecord record;
         bool deleting = false;   // its user deleted it
-        std::int32_t ranks = 0;  // of an elastic job; else 0
+        std::int32_t ranks = 0;  // of an elastic job; otherwise 0
     };
     std::vector<Job> jobs;
     std::vector<PodFacts> pods;
-    std::vector<std::string> ended_pods;  // uids of pods with only a summary left
+    std::vector<std::string> ended_pods;  // uids of pods of jobs that are kept as a summary
     std::vector<NodeFacts> nodes;
 };
 
-// A bind that was answered but not yet seen by the watch counts; one still in flight does not.
+// Reads it from the engine. A bind counts if it was answered but not yet seen by the watch; a bind
+// in flight does not.
 World read_world(const Engine& engine);
 
 }  // namespace gpuctl::sim

@@ -125,7 +125,7 @@ class Bench:
             usage = contender.cpu_ms(), contender.peak_rss_kib()
             self._probe_usage = usage if usage[1] else self._probe_usage
         except OSError:
-            pass  # it has ended; the last sample stands
+            pass  # it has ended; the last sample counts
 
     def _own_cpu(self, contender):
         if contender.name == "probe":

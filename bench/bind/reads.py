@@ -1,7 +1,7 @@
 """tools/bench-bind --reads: what 1,000 reads a second cost a gpuctld that binds pods.
 
-The same client reads from gpuctld itself, from a plain server beside it that answers with as many bytes, or
-not at all; the three take turns inside a round."""
+The same client reads from gpuctld itself, from a plain server next to it that answers with as many
+bytes, or it does not read at all. The three take turns inside a round."""
 
 import argparse
 import json
@@ -45,19 +45,19 @@ class ReadsBench(Bench):
         figures = {"loop_ms": loop_ms(contender.pid) / self.options.pods, "get_us": 0.0, "reads_per_second": 0.0}
         if self.load is None:
             return figures
-        told = end_of(self.load)
+        load = end_of(self.load)
         if self.plain is not None:
             self.plain.kill()
-        figures["reads_per_second"] = told["per_second"]
+        figures["reads_per_second"] = load["per_second"]
         if self.plain is None:
-            self.page_bytes = int(told["bytes"])
+            self.page_bytes = int(load["bytes"])
             figures["get_us"] = self.cost_of_a_read(bed, contender)
-            own = told["answers"] * figures["get_us"] / 1_000
+            own = load["answers"] * figures["get_us"] / 1_000
             figures["loop_ms_but_reads"] = figures["loop_ms"] - own / self.options.pods
         return figures
 
     def cost_of_a_read(self, bed, contender):
-        """Microseconds of the loop a read takes when nothing else happens."""
+        """Microseconds of loop time of a read when nothing else happens."""
         seconds = 3
         before = loop_ms(contender.pid)
         load = self.start_load(bed, self.port)
@@ -72,22 +72,22 @@ class ReadsBench(Bench):
 
 
 class Instructions(ReadsBench):
-    """Instructions of the loop's thread a bind, by callgrind: of fewer pods, and of as many reads a bind as there
-    are without it."""
+    """Instructions of the loop's thread per bind, by callgrind: with fewer pods, and with as many reads per bind as
+    without callgrind."""
 
     def __init__(self, options, binds_per_second):
         super().__init__(options)
         self.reads_per_bind = options.reads / binds_per_second
-        self.rate = None  # of binds, under callgrind
+        self.rate = None  # binds per second under callgrind
 
     def run(self):
-        """(instructions a bind, instructions a bind with reads but for what these take by themselves)."""
+        """(instructions per bind without reads, instructions per bind with reads, less those of the reads)."""
         none, _ = self.count(0, 0)
         with_more, more = self.count(0, 2_000)
         a_read = (with_more - none) / more
-        beside, answers = self.count(self.rate * self.reads_per_bind, 0)
+        with_reads, answers = self.count(self.rate * self.reads_per_bind, 0)
         pods = self.options.pods
-        return none / pods, (beside - answers * a_read) / pods
+        return none / pods, (with_reads - answers * a_read) / pods
 
     def count(self, rate_meanwhile, reads_afterwards):
         """(instructions of the first thread, answers)."""
@@ -113,7 +113,7 @@ class Instructions(ReadsBench):
             load = self.start_load(bed, self.port, 200)
             time.sleep(self.afterwards / 200)
             self.answers += end_of(load)["answers"]
-        contender.stop(120)  # it writes its counts then
+        contender.stop(120)  # then it writes its counts
         return {}
 
 

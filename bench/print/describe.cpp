@@ -127,9 +127,9 @@ std::string describe(const Effect& effect) {
                      return "delete " + number(e.id) + " " + to_string(e.key);
                  },
                  [](const ReportPending& e) {
-                     return "tell " + to_string(e.job) + ": " + wording::sentence(e.explanation);
+                     return "report " + to_string(e.job) + ": " + wording::sentence(e.explanation);
                  },
-                 [](const ReportStarted& e) { return "tell " + to_string(e.job) + ": started"; },
+                 [](const ReportStarted& e) { return "report " + to_string(e.job) + ": started"; },
                  [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); },
                  [](const EvictPod& e) {
                      return "evict pod " + number(e.id) + " " + to_string(e.pod.key) + " for " +

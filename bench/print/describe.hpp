@@ -1,5 +1,5 @@
 #pragma once
-// A line for every input and every effect, for people who read a life or a journal.
+// A line of text for every input and every effect, to read a simulated run or a journal.
 
 #include <string>
 

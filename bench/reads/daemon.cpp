@@ -52,7 +52,7 @@ DaemonProcess::DaemonProcess(const std::string& program, const std::string& dire
 }
 
 DaemonProcess::~DaemonProcess() {
-    ::kill(process_, SIGKILL);  // its journal is thrown away
+    ::kill(process_, SIGKILL);  // its journal is not needed any more
     ::waitpid(process_, nullptr, 0);
 }
 

@@ -11,7 +11,7 @@ namespace gpuctl::bench {
 
 class DaemonProcess {
 public:
-    // Starts it on the configuration in `directory`/gpuctld.yaml and waits until it is ready.
+    // Starts gpuctld with the configuration `directory`/gpuctld.yaml and waits until it is ready.
     DaemonProcess(const std::string& program, const std::string& directory, std::uint16_t port,
                   std::chrono::seconds patience);
     ~DaemonProcess();
@@ -21,7 +21,7 @@ public:
     void send(int signal) const;
     [[nodiscard]] std::uint16_t port() const { return port_; }
     [[nodiscard]] double started_in_s() const { return started_in_s_; }
-    // Of its event loop's thread, which is the first one.
+    // CPU time of the event loop's thread, which is the first thread.
     [[nodiscard]] double loop_cpu_us() const;
     [[nodiscard]] double peak_mib() const;
 

@@ -9,7 +9,7 @@
 
 namespace gpuctl::bench {
 
-// Opens `wanted` followers of the jobs that run, several of a job where fewer run than that.
+// Opens `wanted` followers of running jobs, several of one job if fewer jobs run.
 inline void follow_running_jobs(std::uint16_t port, int jobs, int wanted, Followers& followers) {
     const int tries_max = wanted * 10 + jobs;
     for (int tries = 0, open = 0; tries < tries_max && open < wanted; ++tries) {

@@ -47,7 +47,7 @@ bool send_all(int descriptor, std::string_view bytes) {
     return true;
 }
 
-// The answer that `text` begins with: bytes in all; 0: it is not whole yet.
+// The answer at the beginning of `text`: its size in bytes; 0: the answer is not complete yet.
 struct Answer {
     std::size_t size = 0;
     std::size_t body = 0;
@@ -140,8 +140,8 @@ private:
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) give_up("epoll_ctl");
     }
 
-    // A server closes what is idle, and a slow stream leaves connections idle; one that closes in
-    // the middle of an answer ends the measurement.
+    // A server closes idle connections, and a slow stream leaves connections idle. A server that
+    // closes a connection in the middle of an answer ends the measurement.
     void reopen(std::uint32_t index, ssize_t got) {
         Connection& one = connections_[index];
         if (got < 0) give_up("recv");
@@ -155,7 +155,7 @@ private:
         watch(one.descriptor, index);
     }
 
-    // Sends the next request of its stream, if one is due.
+    // Sends the next request of the stream if one is due.
     void offer(std::size_t index, Clock::time_point now, Clock::time_point end) {
         Connection& one = connections_[index];
         const Stream& stream = streams_[one.stream];

@@ -1,6 +1,6 @@
 #pragma once
-// A cheap HTTP client: keep-alive connections on one thread; answers are parsed only as far as
-// their length. Requests are sent as fast as they are answered, or at a rate.
+// A cheap HTTP client: keep-alive connections on one thread. Of an answer only the length is
+// parsed. A request is sent as soon as the previous one is answered, or at a given rate.
 //
 // Thread: the caller's, which run() blocks.
 
@@ -15,10 +15,10 @@ namespace gpuctl::bench {
 
 struct LoadResult {
     std::uint64_t answers = 0;
-    std::uint64_t refused = 0;  // of these: not 2xx
+    std::uint64_t refused = 0;  // answers other than 2xx
     std::uint64_t bytes = 0;    // of bodies
     double seconds = 0;
-    // Milliseconds, sorted; at a rate from when the request was due.
+    // Latencies in milliseconds, sorted; with a rate, from the time at which the request was due.
     std::vector<double> latencies_ms;
     [[nodiscard]] double rate() const {
         return seconds > 0 ? static_cast<double>(answers) / seconds : 0;
@@ -36,19 +36,19 @@ struct Stream {
     std::size_t connections = 8;
 };
 
-// Sends the streams for `length`, or until `stop`, then waits for open requests.
+// Sends the streams for `length`, or until `stop`, and then waits for the open requests.
 std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
                                  std::chrono::duration<double> length,
                                  const std::atomic<bool>* stop = nullptr);
 
-// Open WebSockets whose messages are read and dropped.
+// Open WebSockets whose messages are read and discarded.
 class Followers {
 public:
     Followers() = default;
     ~Followers();
     Followers(const Followers&) = delete;
     Followers& operator=(const Followers&) = delete;
-    // False: not upgraded.
+    // False if the connection was not upgraded.
     bool open(std::uint16_t port, const std::string& target);
     [[nodiscard]] const std::vector<int>& sockets() const { return sockets_; }
 
@@ -58,7 +58,7 @@ private:
 std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
                                  std::chrono::duration<double> length, const Followers& followers);
 
-// The body of a single request; "" when it failed.
+// Returns the body of a single request; "" if it failed.
 std::string fetch(std::uint16_t port, const std::string& target, int& status);
 
 }  // namespace gpuctl::bench

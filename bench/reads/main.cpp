@@ -92,7 +92,7 @@ Json measure(const DaemonProcess& daemon, const Options& options, const Read& re
             {"refused", result.refused}};
 }
 
-// Turns of the loop by what they worked at: cumulative counts by upper bound in seconds.
+// Turns of the loop by kind of work: cumulative counts by upper bound in seconds.
 using Turns = std::map<std::string, std::map<double, double>>;
 
 Turns turns_of(std::uint16_t port) {
@@ -113,7 +113,7 @@ Turns turns_of(std::uint16_t port) {
     return turns;
 }
 
-// Number of turns longer than a limit in seconds.
+// The number of turns that were longer than a limit in seconds.
 Json longer_than(const std::map<double, double>& after, const std::map<double, double>& before) {
     Json out;
     const auto count = [&](double bound) {
@@ -210,8 +210,8 @@ std::unique_ptr<DaemonProcess> start(const Options& options) {
                                            std::chrono::seconds{1'200});
 }
 
-// Cost of a page in a large cluster against a small one: both run side by side and are read in
-// turns, so that other load of the machine slows down both.
+// Compares the cost of a page in a large and a small cluster. Both run at the same time and are
+// read in turns, so that other load of the machine slows down both.
 int compare(Options few, int jobs_most, int slices) {
     Options most = few;
     most.jobs = jobs_most;
@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
     CLI::App* load = flags.add_subcommand("load", "read at a rate until SIGTERM");
     load->add_option("--port", reading.port)->required();
     load->add_option("--target", reading.target)->required();
-    load->add_option("--pages", reading.pages, "of these any");
+    load->add_option("--pages", reading.pages, "one of this many pages, at random");
     load->add_option("--rate", reading.per_second, "requests a second");
     load->add_option("--connections", reading.connections);
     std::uint16_t port = 0;

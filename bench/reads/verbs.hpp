@@ -1,5 +1,5 @@
 #pragma once
-// Client and server of a read load, each a process of its own, for tools/bench-bind.
+// Client and server of a read load, each in a process of its own, for tools/bench-bind.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace gpuctl::bench {
 struct LoadOptions {
     std::uint16_t port = 0;
     std::string target;
-    std::uint64_t pages = 1;  // of these any, where the target is a list
+    std::uint64_t pages = 1;  // if the target is a list: one of this many pages, chosen at random
     double per_second = 1'000;
     std::size_t connections = 8;
 };

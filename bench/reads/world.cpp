@@ -18,7 +18,7 @@ constexpr int kFinishedOfTen = 2;
 constexpr int kRunningOfTen = 2;
 constexpr int kGpusPerNode = 8;
 
-// The GPUs of the running jobs fill the nodes.
+// The number of nodes that the GPUs of the running jobs fill.
 int nodes_for(int jobs) { return std::max(1, jobs * kRunningOfTen / 10 / kGpusPerNode); }
 
 enum class Fate : std::uint8_t { finishes, runs, waits };

@@ -1,7 +1,7 @@
 #pragma once
-// A journal of many jobs, so that the embedded cluster starts as if they had been submitted and run
-// for a while: a fifth has finished, a fifth runs on all GPUs, the rest waits.
-// Nodes, GPUs and jobs grow together, namespaces and queues do not.
+// Writes a journal of many jobs, so that the embedded cluster starts as if they had been submitted
+// and had run for a while: a fifth has finished, a fifth runs on all GPUs, the rest waits. Nodes,
+// GPUs and jobs grow together; namespaces and queues do not.
 
 #include <string>
 
@@ -11,15 +11,15 @@ namespace gpuctl::bench {
 
 inline constexpr int kNamespaces = 20;
 
-// Their names, so that a client can ask for any of them.
+// The name of a job, so that a client can request any job.
 std::string job_name(int number);
 std::string job_namespace(int number);
-// Whether the job with this number runs once the journal is written.
+// True if the job with this number runs after the journal was written.
 bool job_runs(int number);
 
-// gpuctld.yaml for such a cluster, with its journal in `directory`, listening on `port`.
+// The gpuctld.yaml of such a cluster, with its journal in `directory`, listening on `port`.
 std::string config_text(const std::string& directory, int jobs, int port);
-// As submitted with `gpuctl create`; it does not fit.
+// A job as submitted with `gpuctl create`. It does not fit, so it waits.
 std::string job_yaml(const std::string& name, int number);
 
 Result<void> write_journal(const std::string& directory, int jobs);

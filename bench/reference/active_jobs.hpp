@@ -1,5 +1,5 @@
 #pragma once
-// A policy's list of submitted, unfinished jobs, in the order that the policy gave it last.
+// A policy's list of submitted, unfinished jobs, in the last order that the policy gave it.
 
 #include <algorithm>
 #include <vector>
@@ -10,7 +10,7 @@ namespace gpuctl::reference {
 
 class ActiveJobs {
 public:
-    // Drops what is done, appends what arrived.
+    // Removes jobs that are done and appends jobs that arrived.
     void follow(const replay::World& world) {
         std::erase_if(jobs_, [&](replay::JobIndex index) {
             return world.state(index).phase == replay::JobPhase::done;
@@ -18,8 +18,8 @@ public:
         for (; seen_ < world.arrived(); ++seen_) jobs_.push_back(replay::JobIndex{seen_});
     }
 
-    // Stable over the whole history: the papers' simulators sort one list in place, and their
-    // figures depend on that.
+    // The order is stable over the whole history: the papers' simulators sort one list in place,
+    // and their figures depend on that.
     template <typename Key>
     void sort_by(Key key) {
         keyed_.clear();

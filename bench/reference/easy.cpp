@@ -8,7 +8,7 @@ namespace {
 
 using namespace gpuctl::replay;
 
-// Where the head of the queue will start at the latest, and what it will leave free then.
+// When the head of the queue will start at the latest, and the GPUs that it will leave free then.
 struct Reservation {
     Instant at;
     std::int64_t gpus_spare = 0;
@@ -43,11 +43,12 @@ private:
         const std::int32_t wanted = world.job(head).gpus;
         for (std::size_t i = 0; i < ends.size(); ++i) {
             free += ends[i].second;
-            // All jobs that end at this time count, or the spare GPUs would be too few.
+            // All jobs that end at this time must be counted, or the number of spare GPUs would be
+            // too small.
             if (i + 1 < ends.size() && ends[i + 1].first == ends[i].first) continue;
             if (free >= wanted) return {ends[i].first, free - wanted};
         }
-        return {world.now(), 0};  // not reached: the head fits into an empty cluster
+        return {world.now(), 0};  // never reached: the head fits into an empty cluster
     }
 
     void backfill(World& world) {

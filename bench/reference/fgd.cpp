@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    // What a request is worth on a node; holds until the node changes.
+    // The score of a request on a node, valid until the node changes.
     struct NodeScore {
         std::uint64_t of_version = 0;
         std::int32_t score = -1;
@@ -40,7 +40,7 @@ private:
     };
     using Request = std::tuple<std::int64_t, std::int32_t, std::int64_t>;
 
-    // The world changes only by the last choice.
+    // Only the last choice has changed the world.
     void follow(const Packing& world) {
         if (versions_.empty()) {
             versions_.assign(world.nodes().size(), 1);
@@ -97,7 +97,7 @@ private:
     std::vector<std::int64_t> fragmented_;
     std::map<Request, std::vector<NodeScore>> node_scores_;
     NodeIndex changed_;
-    PackNode after_;  // kept for its memory
+    PackNode after_;  // a member to reuse its memory
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ public:
     }
 
 private:
-    // Both resources count alike, each as a share of the largest node's, in a common denominator.
+    // Both resources have the same weight, each as a share of the largest node's amount, with a
+    // common denominator.
     [[nodiscard]] std::int64_t left_after(const PackNode& node, const PackTask& task) const {
         const std::int64_t cpu = node.cpu_free.value() - task.cpu.value();
         const std::int64_t gpu = node.gpu_free_total_milli() - task.gpu_total().value();
@@ -82,7 +83,7 @@ private:
         capacity_cpu_ = std::max<std::int64_t>(capacity_cpu_, 1);
     }
 
-    std::int64_t capacity_cpu_ = 0;  // of the largest node, when all were empty
+    std::int64_t capacity_cpu_ = 0;  // of the largest node when all nodes are empty
     std::int64_t capacity_gpu_ = 0;
 };
 

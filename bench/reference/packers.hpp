@@ -8,12 +8,13 @@
 
 namespace gpuctl::reference {
 
-// Any node that fits, any GPU that fits, each as likely as another.
+// Chooses any node that fits and any GPU that fits, with equal chances.
 std::unique_ptr<replay::Packer> make_random(std::uint64_t seed);
-// The node that would be left with the least CPU and GPU, and on it the GPU left with the least.
+// Chooses the node that would be left with the least CPU and GPU, and the GPU of the node that
+// would be left with the least.
 std::unique_ptr<replay::Packer> make_best_fit();
-// Fragmentation gradient descent: the spot that adds least fragmentation, its score rounded down to
-// a whole number of 0 to 100.
+// Fragmentation gradient descent: chooses the spot that adds least fragmentation. Its score is
+// rounded down to an integer from 0 to 100.
 std::unique_ptr<replay::Packer> make_fgd(const replay::PackTrace& trace);
 
 }  // namespace gpuctl::reference

@@ -31,14 +31,14 @@ std::string said(const char* flag, std::int64_t value) {
     return std::string{flag} + " " + std::to_string(value);
 }
 
-// All three may be given if they agree.
+// All three sizes may be given if they agree.
 Error disagreement(const SuiteRequest& request) {
     return refuse(said("--gpus", *request.gpus) + " is not " +
                   said("--nodes-count", *request.nodes) + " times " +
                   said("--gpus-per-node", *request.gpus_per_node) + "; leave one of them out");
 }
 
-// Any GPU is as good as another: only their number matters.
+// All GPUs are alike in these suites: only their number matters.
 Result<std::int64_t> pooled_gpus(const SuiteRequest& request, std::int64_t published) {
     const auto& [gpus, nodes, each] = std::tie(request.gpus, request.nodes, request.gpus_per_node);
     if (nodes && each) {
@@ -100,7 +100,7 @@ Result<WorldSettings> settings_for(const SuiteRequest& request) {
     }
     settings.overhead = request.overhead;
     settings.clairvoyant = request.clairvoyant;
-    // The planners of papers run them on the sizes that their users chose.
+    // The planners of the papers run jobs on the sizes that their users chose.
     settings.elastic = request.suite == Suite::elastic && request.policy == "engine";
     return settings;
 }

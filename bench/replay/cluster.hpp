@@ -8,8 +8,8 @@ namespace gpuctl::replay {
 
 inline constexpr std::int64_t kClusterGpusMax = 1'000'000;
 
-// Not for openb, whose nodes come from a file. An error: what the request says contradicts itself
-// or leaves the size open.
+// The settings of a suite other than openb, whose nodes come from a file. An error if the request
+// contradicts itself or does not determine the size.
 Result<WorldSettings> settings_for(const SuiteRequest& request);
 
 }  // namespace gpuctl::replay

@@ -29,7 +29,7 @@ struct Arguments {
     std::optional<std::uint64_t> seed;
     std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
     EngineChoice engine;
-    std::vector<std::string> flags;  // that were given, by their long names
+    std::vector<std::string> flags;  // the given flags by their long names
 };
 
 std::vector<std::string> policy_names() {
@@ -86,7 +86,7 @@ Answer complain(int exit_code, const std::string& sentence) {
     return {exit_code, "", "replay: " + sentence + "\n"};
 }
 
-// What the suite needs besides --jobs, and has not been given.
+// An option that the suite needs in addition to --jobs and that is not given.
 std::string missing_option(Suite suite, const Arguments& arguments) {
     if (arguments.jobs.empty()) return "--jobs";
     if (suite == Suite::openb && arguments.nodes.empty()) return "--nodes";
@@ -95,7 +95,7 @@ std::string missing_option(Suite suite, const Arguments& arguments) {
     return "";
 }
 
-// A file that the suite does not use need not even be there.
+// Files that the suite does not use need not exist.
 InputPaths paths_for(Suite suite, const Arguments& arguments) {
     InputPaths paths;
     paths.jobs = arguments.jobs;

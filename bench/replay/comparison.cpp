@@ -49,7 +49,7 @@ nlohmann::ordered_json json_of(const std::optional<double>& value) {
 
 bool Comparison::is_missed() const {
     if (tolerance == 0) return false;
-    // Not a number is missed, too.
+    // A value that is not a number counts as missed.
     return !published || !(std::abs(ours - *published) <= tolerance);
 }
 
@@ -80,7 +80,7 @@ Comparisons compare_all(const std::string& data) {
     for (const PublishedRun& run : published_runs()) {
         const auto figures = figures_of(run, data);
         if (!figures) {
-            const std::string& why = figures.error().message;  // the same for each policy
+            const std::string& why = figures.error().message;  // the same reason for each policy
             if (std::find(all.failed.begin(), all.failed.end(), why) == all.failed.end()) {
                 all.failed.push_back(why);
             }

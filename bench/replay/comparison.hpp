@@ -1,5 +1,5 @@
 #pragma once
-// The table of published figures with ours beside them.
+// The table of published figures next to ours.
 
 #include <optional>
 #include <string>
@@ -11,24 +11,24 @@ struct Comparison {
     std::string suite;
     std::string jobs;  // file, relative to the data folder
     std::string policy;
-    std::string rule;  // "muri", "clairvoyant" or nothing
+    std::string rule;  // "muri", "clairvoyant" or empty
     std::string metric;
     std::optional<double> published;
     double ours = 0;
-    double tolerance = 0;          // acceptance: at most this far off; 0: for comparison only
-    std::optional<double> wanted;  // of the engine
+    double tolerance = 0;          // acceptance: the largest difference; 0: for comparison only
+    std::optional<double> wanted;  // target of the engine
 
-    // The world is not the one of the papers.
+    // True if the replay world differs from the published one.
     [[nodiscard]] bool is_missed() const;
-    [[nodiscard]] bool is_reached() const;  // what is wanted
+    [[nodiscard]] bool is_reached() const;  // the target
 };
 
 struct Comparisons {
     std::vector<Comparison> rows;
-    std::vector<std::string> failed;  // a sentence for each input that could not be run
+    std::vector<std::string> failed;  // a sentence for each input that could not be replayed
 };
-// Runs everything; `data` is laid out as openb/, philly64/, kth_sp2/, elastic64/, fairness32/ and
-// philly_vc/. What cannot be run does not keep the rest from it.
+// Replays everything. `data` has the folders openb/, philly64/, kth_sp2/, elastic64/, fairness32/
+// and philly_vc/. An input that cannot be replayed does not prevent the others.
 Comparisons compare_all(const std::string& data);
 
 std::string as_table(const std::vector<Comparison>& rows);  // Markdown

@@ -1,5 +1,5 @@
-// Where several papers report a figure for one input, the best of them. Targets were chosen from
-// bounds and independent replays of the same files.
+// If several papers report a figure for one input, it is the best of them. Targets were chosen from
+// bounds and from independent replays of the same files.
 
 #include "bench/replay/published.hpp"
 
@@ -67,7 +67,8 @@ void add_backfill(std::vector<PublishedRun>& runs) {
     add(runs, Suite::backfill, jobs, kClairvoyant, {{"avebsld", kUnknown, 0, 20}});
 }
 
-// Published: Pollux (Qiao et al., OSDI 2021); Shockwave (Zheng et al., NSDI 2023); nothing for vc.
+// Published: Pollux (Qiao et al., OSDI 2021); Shockwave (Zheng et al., NSDI 2023). Nothing is
+// published for vc.
 void add_others(std::vector<PublishedRun>& runs) {
     add(runs, Suite::elastic, "elastic64/workloads_load10.csv", kBlind,
         {{"jct_mean_s", 2'751, 0, 2'200}});

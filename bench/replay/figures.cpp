@@ -8,7 +8,7 @@
 namespace gpuctl::replay {
 namespace {
 
-// Six places are more than any published figure has, and hide rounding of sums.
+// Six digits are more than any published figure has, and hide the rounding of sums.
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 nlohmann::ordered_json to_json(const FigureValue& value) {

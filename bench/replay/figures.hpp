@@ -1,5 +1,5 @@
 #pragma once
-// Results of a replay, as names and values in reading order.
+// Results of a replay: names and values in the order of the report.
 
 #include <cstdint>
 #include <string>
@@ -21,10 +21,10 @@ public:
 
     void add(std::string name, FigureValue value);
     [[nodiscard]] const FigureValue* find(std::string_view name) const;
-    // Of a figure that is a number; NaN when there is none.
+    // The value of a numeric figure; NaN if there is none.
     [[nodiscard]] double number(std::string_view name) const;
 
-    // A sentence needed to interpret them; printed to stderr.
+    // Adds a sentence that is needed to interpret the figures; it is printed to stderr.
     void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }
     [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 

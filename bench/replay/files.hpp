@@ -1,5 +1,5 @@
 #pragma once
-// The only place of a replay that opens files.
+// The only part of a replay that opens files.
 
 #include "bench/replay/suite.hpp"
 

@@ -14,7 +14,7 @@ const std::set<Suite>& suites_of_jobs() {
     return kSuites;
 }
 
-// Flags that are not here are used by every suite.
+// The suites that use a flag. Flags that are not listed are used by every suite.
 const std::map<std::string, std::set<Suite>>& users() {
     static const std::map<std::string, std::set<Suite>> kUsers = {
         {"--nodes", {Suite::openb}},

@@ -8,7 +8,8 @@
 
 namespace gpuctl::replay {
 
-// Of these flags ("--seed", ...) those that the suite does not use; without a suite: `all`.
+// The flags among these ("--seed", ...) that the suite does not use; without a suite: that `all`
+// does not use.
 std::vector<std::string> unused_flags(const std::vector<std::string>& given,
                                       std::optional<Suite> suite);
 

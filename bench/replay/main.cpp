@@ -1,4 +1,4 @@
-// gpuctl-trace-replay: see bench/replay/command_line.hpp; people call it as tools/replay.
+// gpuctl-trace-replay: see bench/replay/command_line.hpp. Users call it as tools/replay.
 
 #include <cstdio>
 

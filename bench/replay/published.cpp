@@ -3,7 +3,7 @@
 namespace gpuctl::replay {
 namespace {
 
-// To the last digit printed.
+// The published value is met to its last printed digit.
 constexpr double kTenth = 0.05;
 constexpr double kTenThousand = 5'000;
 
@@ -28,15 +28,15 @@ void add_philly(std::vector<PublishedRun>& runs) {
     add("trace3", "srsf", 185'021.9, kTenth, 8.174, 4.19);
     add("trace4", "srtf", 581'982.9, kTenth, 14.79, 7.77);
     add("trace4", "srsf", 487'167.2, kTenth, 14.89, 7.37);
-    // Not among the figures that accept a world: SRTF meets these, SRSF misses by 0.02 % and
-    // 0.0002 % (docs/adr/0009).
+    // These two are not among the figures that validate a world: SRTF meets them, SRSF misses them
+    // by 0.02 % and 0.0002 % (docs/adr/0009).
     add("trace1_batch", "srtf", 2'303'544, 0, 24.51, 0);
     add("trace1_batch", "srsf", 1'801'860, 0, 24.27, 0);
     add("trace3_batch", "srtf", 844'395, 0, 7.26, 0);
     add("trace3_batch", "srsf", 798'058, 0, 6.91, 0);
 }
 
-// The default overhead rule; without published figures, these are of an independent replay.
+// The default overhead rule has no published figures. These are from an independent replay.
 void add_philly_clean(std::vector<PublishedRun>& runs) {
     const std::pair<const char*, double> figures[] = {{"trace1", 976'838},
                                                       {"trace3", 184'179},
@@ -122,7 +122,7 @@ void add_openb(std::vector<PublishedRun>& runs) {
     }
 }
 
-// Qiao et al., OSDI 2021; an independent replay's figures for the other two.
+// Qiao et al., OSDI 2021. The figures of the other two suites are from an independent replay.
 void add_others(std::vector<PublishedRun>& runs) {
     constexpr auto kClean = Overhead::clean;
     runs.push_back({Suite::elastic,

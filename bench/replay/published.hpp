@@ -1,6 +1,6 @@
 #pragma once
-// Published figures, or those computed from the same files by independent replays. The replay world
-// is valid when it meets the rows with a tolerance.
+// Published figures, or figures that independent replays computed from the same files. The replay
+// world is valid if it meets the rows with a tolerance.
 
 #include <optional>
 #include <vector>
@@ -11,10 +11,10 @@ namespace gpuctl::replay {
 
 struct PublishedFigure {
     std::string metric;
-    std::optional<double> value;  // for the engine's runs the best known; none: not published
+    std::optional<double> value;  // for the engine's runs the best known value; none: not published
     double tolerance = 0;         // 0: for comparison only
     std::optional<double>
-        wanted{};  // target for the engine: at most this; for an allocation ratio at least
+        wanted{};  // target of the engine: at most this; for an allocation ratio at least this
 };
 
 struct PublishedRun {
@@ -27,8 +27,8 @@ struct PublishedRun {
 };
 
 std::vector<PublishedRun> published_runs();
-// The engine on the same files with each suite's configuration, beside the best published figures
-// and our targets.
+// The runs of the engine on the same files, with the configuration of each suite, the best
+// published figures and our targets.
 std::vector<PublishedRun> engine_runs();
 
 }  // namespace gpuctl::replay

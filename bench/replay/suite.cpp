@@ -17,14 +17,15 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kSuiteNames = {"openb",   "philly64", "backfill",
                                                          "elastic", "fairness", "vc"};
-constexpr std::uint64_t kSeedFirst = 42;  // of the published runs
+constexpr std::uint64_t kSeedFirst = 42;  // the first seed of the published runs
 constexpr std::uint64_t kSeedCount = 10;
 constexpr Duration kElasticRestart = Duration::seconds(30);
 constexpr Duration kFairnessRestart = Duration::seconds(10);
 constexpr Duration kVirtualClusterRestart = Duration::seconds(30);
 constexpr Duration kReclaimGrace = Duration::seconds(60);
 
-// Wall time of a replay with all engine work, node events included; without reading the trace.
+// Wall time of a replay with all work of the engine, including node events, without reading the
+// trace.
 class Stopwatch {
 public:
     [[nodiscard]] double elapsed_s() const {
@@ -39,7 +40,7 @@ struct Effort {
     std::size_t jobs = 0;
     std::uint64_t decisions = 0;
     double wall_s = 0;
-    std::optional<EngineEffort> engine;  // the engine's share, when it is the policy
+    std::optional<EngineEffort> engine;  // effort of the engine if it is the policy
 };
 
 struct ClusterSize {

@@ -1,6 +1,6 @@
 #pragma once
-// The six suites of docs/replays.md: how each world is set up and what is measured in it. One
-// configuration for each suite, never for a single trace.
+// The six suites of docs/replays.md: how each world is set up and what is measured in it. There is
+// one configuration for each suite, and none for a single trace.
 
 #include <cstdint>
 #include <optional>
@@ -18,10 +18,10 @@ enum class Suite : std::uint8_t { openb, philly64, backfill, elastic, fairness, 
 std::optional<Suite> suite_named(std::string_view name);
 std::string_view name_of(Suite suite);
 
-// Overrides of the suite's policy. The three numbers are part of the named policies and not keys of
+// Overrides of the suite's policy. The three numbers are part of the named policies and no keys of
 // gpuctld.yaml: only replays use them.
 struct EngineChoice {
-    std::string named_policy;  // empty: the suite's
+    std::string named_policy;  // empty: that of the suite
     std::optional<std::int32_t> makespan_percent;
     std::optional<std::int32_t> gpu_exponent_percent;
     std::optional<std::int32_t> gain_percent;
@@ -32,9 +32,10 @@ struct SuiteRequest {
     std::string policy = "engine";
     bool clairvoyant = false;
     Overhead overhead = Overhead::clean;
-    std::optional<std::uint64_t> seed;    // openb; absent: the ten published ones, 42 to 51
+    std::optional<std::uint64_t> seed;    // openb; absent: the ten published seeds, 42 to 51
     std::int64_t arrivals_percent = 130;  // openb
-    // All but openb, in either form (bench/replay/cluster.hpp).
+    // The size of the cluster for all suites except openb, in either form
+    // (bench/replay/cluster.hpp).
     std::optional<std::int32_t> gpus;
     std::optional<std::int32_t> nodes;
     std::optional<std::int32_t> gpus_per_node;
@@ -48,7 +49,7 @@ struct SuiteInput {
     NamedText epochs;  // elastic
 };
 
-// All of the JSON object, in order.
+// Returns all members of the JSON object, in order.
 Result<Figures> run_suite(const SuiteRequest& request, const SuiteInput& input);
 
 }  // namespace gpuctl::replay

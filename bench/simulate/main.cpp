@@ -1,6 +1,6 @@
 // gpuctl-simulate: simulates random worlds from seeds and checks every step (docs/simulation.md).
 //
-// Exit codes: 0 nothing wrong, 1 a violation, 2 wrong usage.
+// Exit codes: 0 no violation, 1 a violation, 2 wrong usage.
 
 #include <algorithm>
 #include <charconv>
@@ -34,7 +34,7 @@ constexpr std::string_view kUsage =
     "  --fault NAME   with this seeded fault (scheduler/base/planted.hpp)\n"
     "  --fault-table  each seeded fault and how soon it is caught, as a table\n";
 
-// A fault that no seed up to here shows counts as not caught.
+// A fault that no seed up to this one shows counts as not caught.
 constexpr std::uint64_t kSeedsPerFault = 3'000;
 
 struct Arguments {
@@ -57,7 +57,7 @@ bool parse_seeds(std::string_view text, RunOptions& run) {
     const bool is_range = dots != std::string_view::npos;
     if (!parse_number(text.substr(0, dots), run.first)) return false;
     if (!parse_number(is_range ? text.substr(dots + 2) : text, run.last)) return false;
-    constexpr std::uint64_t kMost = INT64_MAX;  // the counter runs one past the last
+    constexpr std::uint64_t kMost = INT64_MAX;  // the counter exceeds the last seed by one
     return run.first > 0 && run.first <= run.last && run.last <= kMost;
 }
 
@@ -187,7 +187,8 @@ void print_text(const Arguments& arguments, const RunReport& report) {
     if (report.failures.empty()) std::printf("no violation\n");
 }
 
-// One row per fault. One worker, so that "how soon" does not depend on the machine.
+// Prints one row per fault. It uses one worker, so that the number of steps does not depend on the
+// machine.
 int print_table(const Arguments& arguments) {
     std::printf("| seeded fault | what is wrong then | caught by | seed | steps |\n");
     std::printf("| --- | --- | --- | ---: | ---: |\n");

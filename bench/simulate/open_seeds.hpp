@@ -1,6 +1,6 @@
 #pragma once
-// Seeds with a known, unfixed violation (docs/simulation.md). tools/test skips them, so that a new
-// violation is not lost among old ones. A fix removes its seeds here.
+// Seeds with a known violation that is not fixed yet (docs/simulation.md). tools/test skips them,
+// so that a new violation is not lost among old ones. A fix removes its seeds here.
 
 #include <algorithm>
 #include <array>

@@ -97,7 +97,7 @@ void run_seed(const RunOptions& options, Slot& slot, std::span<std::uint64_t> de
     }
 }
 
-// Until the seeds are used up or this worker's seed failed.
+// Simulates seeds until they are used up or a seed of this worker failed.
 [[noreturn]] void work(const RunOptions& options, Shared& shared, Slot& slot,
                        std::span<std::uint64_t> decisions) {
     while (!shared.stop) {
@@ -134,7 +134,7 @@ void collect(Slot& slot, int status, RunReport& report) {
     slot = Slot{};
 }
 
-// Printed at once, as a long run may continue for hours.
+// Failures are printed at once, because a long run may continue for hours.
 void print_failure(const Failure& failure) {
     std::fprintf(stderr, "violation of %s, seed %llu, step %llu: %s\n", failure.id.c_str(),
                  static_cast<unsigned long long>(failure.seed),

@@ -15,7 +15,7 @@ struct RunOptions {
     std::uint64_t last = 100;
     int actions = sim::kActionsPerRun;
     unsigned jobs = 1;
-    bool stop_at_first = true;    // violation
+    bool stop_at_first = true;    // stop at the first violation
     bool skip_open = false;       // leave out kOpenSeeds
     bool list_decisions = false;  // fill RunReport::decisions_by_seed
     unsigned twice_every = 100;   // one seed in this many is simulated twice and compared; 0: none
@@ -24,18 +24,18 @@ struct RunOptions {
 struct Failure {
     std::uint64_t seed = 0;
     std::uint64_t step = 0;
-    std::string id;  // of the invariant; CRASH: the process died
+    std::string id;  // of the invariant; CRASH: the process ended
     std::string what;
 };
 
 struct RunReport {
     std::uint64_t seeds = 0;
     std::uint64_t seeds_twice = 0;
-    // Covers every input and effect of every seed, in any order of the seeds: equal across
+    // A hash of every input and effect of every seed, in any order of the seeds: equal across
     // compilers, machines and numbers of workers.
     std::uint64_t history = 0;
-    // Likewise, of decisions only (sim/decision_history.hpp): equal across versions of the engine
-    // that decide alike.
+    // A hash of decisions only (sim/decision_history.hpp): equal across versions of the engine with
+    // equal decisions.
     std::uint64_t decisions = 0;
     std::vector<std::uint64_t> decisions_by_seed;  // from the first seed on; 0: not run
     double seconds = 0;

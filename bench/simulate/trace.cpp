@@ -12,7 +12,7 @@ namespace gpuctl::bench {
 
 namespace {
 
-// Reservations are no effects, so their changes are printed.
+// Reservations are no effects, so their changes are printed separately.
 void print_head_reservations(const ClusterState& state,
                              std::map<std::string, HeadReservation>& last_printed) {
     for (const auto& [name, id] : state.tree.pools_by_name()) {
@@ -40,7 +40,7 @@ void print_quota_reservations(const ClusterState& state,
     }
 }
 
-// Likewise the wanted ranks of elastic jobs.
+// The wanted ranks of elastic jobs are no effects, either.
 void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& last_printed) {
     for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);

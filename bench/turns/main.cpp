@@ -38,7 +38,7 @@ struct Options {
     int followers = 500;
     int snapshot_every = 20'000;
     double reload_every = 15;
-    double rate = 1;  // of what the streams say
+    double rate = 1;  // factor of the streams' rates
     bool keep = false;
 };
 
@@ -50,7 +50,7 @@ struct Turns {
     std::map<double, double> up_to;  // by upper bound in milliseconds, cumulative
 };
 struct Figures {
-    std::map<std::string, Turns> turns;  // by work
+    std::map<std::string, Turns> turns;  // by kind of work
     std::map<std::string, double> others;
 };
 
@@ -97,7 +97,7 @@ void add(Turns& to, const Turns& from) {
     for (const auto& [bound, count] : from.up_to) to.up_to[bound] += count;
 }
 
-// The upper bound that this part of the turns stayed below.
+// The upper bound below which this part of the turns stayed.
 double bound_of(const Turns& turns, double part) {
     for (const auto& [bound, count] : turns.up_to) {
         if (count >= part * turns.count) return bound;
@@ -142,7 +142,7 @@ struct Load {
         return "/api/v1/jobs/" + job_name(number) + what + "?namespace=" + job_namespace(number);
     }
     int any_job() { return static_cast<int>(rng.below(static_cast<std::uint64_t>(options.jobs))); }
-    // A waiting or finished job.
+    // The number of a waiting or finished job.
     int any_other() { return waiting[rng.below(waiting.size())]; }
 
     std::vector<std::pair<std::string, Stream>> streams() {
@@ -161,7 +161,7 @@ struct Load {
                                 job_yaml("more-" + std::to_string(number), 4 + 10 * number));
         };
         const NextRequest remove = [this] {
-            const int number = removed++;  // the oldest of those submitted here
+            const int number = removed++;  // the oldest job that was submitted here
             return delete_request("/api/v1/jobs/more-" + std::to_string(number) +
                                   "?namespace=" + job_namespace(4 + 10 * number));
         };

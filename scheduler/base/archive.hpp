@@ -103,7 +103,7 @@ public:
         } else if constexpr (is_vector<T>::value || is_map<T>::value) {
             raw_varint(value.size());
             for (const auto& element : value) write(element);
-        } else if constexpr (is_array<T>::value) {  // its length is in its type
+        } else if constexpr (is_array<T>::value) {  // the length is part of the type
             for (const auto& element : value) write(element);
         } else if constexpr (is_optional<T>::value) {
             write(value.has_value());
@@ -170,7 +170,7 @@ public:
             in_.remove_prefix(size);
         } else if constexpr (is_vector<T>::value) {
             const std::uint64_t size = raw_varint();
-            if (!ok_ || size > in_.size()) return fail();  // each element takes a byte at least
+            if (!ok_ || size > in_.size()) return fail();  // each element takes at least one byte
             value.clear();
             for (std::uint64_t i = 0; i < size && ok_; ++i) read(value.emplace_back());
         } else if constexpr (is_array<T>::value) {
@@ -233,7 +233,7 @@ std::string to_archive(const T& value) {
     return out;
 }
 
-// False when the bytes are not exactly one T.
+// Reads one T. False if the bytes are not exactly one T.
 template <typename T>
 [[nodiscard]] bool from_archive(std::string_view in, T& value) {
     ArchiveReader reader{in};

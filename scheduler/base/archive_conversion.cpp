@@ -49,7 +49,7 @@ constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
 struct Conversion::Step {
     Kind written = Kind::structure;
     Kind wanted = Kind::structure;
-    bool is_same = false;  // its bytes are copied
+    bool is_same = false;  // the bytes are copied
     std::uint64_t length = 0;
     // Structure: one step for each written member, null if the member is dropped. Other kinds: one
     // step for each part.
@@ -189,7 +189,7 @@ private:
         reader_.read(value);
         return value;
     }
-    // The number of elements that follow. Each takes at least one byte.
+    // Reads the number of elements that follow. Each element takes at least one byte.
     std::uint64_t count() {
         const std::uint64_t count = number();
         if (count > reader_.bytes_left()) is_bad_ = true;

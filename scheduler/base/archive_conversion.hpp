@@ -15,10 +15,10 @@ public:
     // `wanted` is the layout of a type. The Error names the first member that cannot be read.
     static Result<Conversion> between(const Layout& written, const Layout& wanted);
 
-    // The layouts are equal: bytes can be read as they are.
+    // True if the layouts are equal: bytes can be read as they are.
     [[nodiscard]] bool is_identity() const;
-    // Appends one value to `out`. False when `bytes` are not exactly one value of `written`, or
-    // hold an enumerator that no longer exists.
+    // Converts one value and appends it to `out`. False if `bytes` are not exactly one value of
+    // `written`, or hold an enumerator that no longer exists.
     [[nodiscard]] bool run(std::string_view bytes, std::string& out) const;
 
 private:

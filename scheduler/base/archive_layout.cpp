@@ -1,4 +1,4 @@
-// Text of layouts: one letter for each kind, parts behind it.
+// Text of layouts: one letter for each kind, followed by its parts.
 //
 //   b u i s          boolean, unsigned, signed, string
 //   e(a,b,)          enumeration

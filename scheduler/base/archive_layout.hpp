@@ -54,14 +54,14 @@ struct Layout {
     }
 };
 
-// One line of printable ASCII; equal layouts have equal texts.
+// The layout as one line of printable ASCII; equal layouts have equal texts.
 std::string to_text(const Layout& layout);
 // Returns nothing if the text is not a layout.
 std::optional<Layout> parse_layout(std::string_view text);
 
 namespace archive_detail {
 
-// Enumerations without names are numbers: ids and positions.
+// Enumerations without names (ids and positions) are stored as numbers.
 template <typename T>
 std::vector<std::string> enumerator_names() {
     std::vector<std::string> names;

@@ -26,7 +26,7 @@ public:
 
     [[nodiscard]] bool has_value() const { return value_ != nullptr; }
     explicit operator bool() const { return has_value(); }
-    // Requires a value.
+    // There must be a value.
     [[nodiscard]] const T& operator*() const { return *value_; }
     [[nodiscard]] T& operator*() { return *value_; }
     const T* operator->() const { return value_.get(); }

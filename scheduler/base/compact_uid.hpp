@@ -21,7 +21,7 @@ struct CompactUid {
 BOOST_DESCRIBE_STRUCT(CompactUid, (), (high, low, is_uuid))
 
 CompactUid compact_uid(std::string_view text);
-// Empty if the text was not a canonical UUID.
+// The UUID as text; empty if the uid was not a canonical UUID.
 std::string text_of(const CompactUid& uid);
 
 struct CompactUidHash {

@@ -68,7 +68,7 @@ inline constexpr auto kErrorCodeNames = std::to_array<std::string_view>({
 constexpr std::string_view to_string(ErrorCode code) {
     return kErrorCodeNames[static_cast<std::size_t>(code)];
 }
-// Names for the layout of archives.
+// The names in layouts of archives.
 constexpr std::span<const std::string_view> archive_enumerators(ErrorCode) {
     return kErrorCodeNames;
 }

@@ -14,375 +14,375 @@ namespace gpuctl {
 // clang-format off
 #define GPUCTL_PLANTED_BUGS(X) \
     X(forget_assumed_on_recovery, \
-      "After a restart, binds that were never answered are sent again, but take no room.") \
+      "After a restart, unanswered binds are sent again, but hold no capacity.") \
     X(skip_queue_maximum, \
-      "Limits: the maximum of a queue is not looked at.") \
+      "Limits: the maximum of a queue is not checked.") \
     X(skip_tenant_quota, \
-      "Limits: what a namespace may hold is not looked at.") \
+      "Limits: the quota of a namespace is not checked.") \
     X(queue_maximum_off_by_one, \
-      "One GPU more than the maximum of a queue.") \
+      "A queue may hold one GPU more than its maximum.") \
     X(count_only_bound_in_quota, \
-      "Binds in flight are not charged, only what is bound.") \
+      "Bound pods are charged, binds in flight are not.") \
     X(memory_charged_for_ever, \
-      "What a namespace holds of memory only grows.") \
+      "Memory that a namespace releases stays charged to it.") \
     X(forget_queue_shrink, \
-      "Nobody hears that a queue holds less: a lost wake-up.") \
+      "When a queue holds less, no job is woken: a lost wake-up.") \
     X(ignore_roles, \
-      "Gangs: enough ranks make one whole, whatever their roles.") \
+      "Gangs: enough ranks complete a gang, whatever their roles.") \
     X(any_rank_will_do, \
-      "Gangs: the ranks that come first are placed, not those whose roles are missing.") \
+      "Gangs: the first ranks are placed, not the ranks whose roles are missing.") \
     X(forget_tenant_shrink, \
-      "Nobody hears that a namespace holds less: a lost wake-up.") \
+      "When a namespace holds less, no job is woken: a lost wake-up.") \
     X(double_charge_on_move, \
-      "A job that moves to another queue is charged there and not let off here.") \
+      "A job that moves to another queue stays charged to the old one, too.") \
     X(ended_pods_keep_room, \
-      "A pod that ended still holds its node.") \
+      "A pod that has ended still holds its node.") \
     X(equal_shares_by_age, \
-      "Equal shares: who held more in the tick under way is not asked.") \
+      "Equal shares: usage in the current tick does not break the tie.") \
     X(leavers_have_had_their_turn, \
-      "Whose turn it is: what those on their way out hold counts until they are gone.") \
+      "Order of queues: what terminating pods hold counts until they are gone.") \
     X(terminating_pods_free_room, \
-      "A pod counts as gone while it is still being stopped.") \
+      "A terminating pod counts as gone.") \
     X(keep_room_on_release, \
-      "A release forgets to give the node its room back.") \
+      "A release does not return the capacity to the node.") \
     X(give_room_back_twice, \
-      "A release gives the node its room back twice.") \
+      "A release returns the capacity to the node twice.") \
     X(forget_gain_on_release, \
-      "Nobody hears that room came: a lost wake-up.") \
+      "When capacity becomes free, no job is woken: a lost wake-up.") \
     X(list_pods_as_they_were, \
-      "A pod changes and the index of jobs does not hear of it.") \
+      "The index of jobs is not updated when a pod changes.") \
     X(forget_new_pods, \
-      "A new pod does not bring its job back to the planner.") \
+      "A new pod does not put its job in line again.") \
     X(forget_changed_nodes, \
-      "Eligibility stays as it was when a node changes.") \
+      "Cached eligibility is not updated when a node changes.") \
     X(forget_gain_on_uncordon, \
-      "A node that takes work again wakes nobody.") \
+      "When a node accepts work again, no job is woken.") \
     X(forget_grown_nodes, \
-      "A node that grew wakes nobody.") \
+      "When a node grows, no job is woken.") \
     X(offer_removed_nodes, \
-      "A node that is gone is still offered.") \
+      "A removed node is still offered to pods.") \
     X(ignore_effect_ids, \
-      "An answer to an older bind counts for the one under way.") \
+      "The answer to an older bind counts for the bind in flight.") \
     X(forget_failed_binds, \
-      "A pod whose bind failed stays assumed, and nobody tries again.") \
+      "A pod whose bind failed stays assumed, and the bind is not tried again.") \
     X(no_backoff, \
       "A failed bind is tried again at once.") \
     X(refuse_binds_for_ever, \
-      "A bind that was refused is not tried again until its pod changes.") \
+      "A refused bind is not tried again until its pod changes.") \
     X(retry_refused_at_once, \
-      "A bind that was refused is tried again at once.") \
+      "A refused bind is tried again at once.") \
     X(ignore_failed_deletions, \
-      "A roll-back that the API server refused is taken for done.") \
+      "A deletion for a roll-back that the API server refused counts as done.") \
     X(forget_gang_deadline, \
-      "A gang's round has no deadline.") \
+      "The binds of a gang have no deadline.") \
     X(old_epoch, \
-      "Binds carry the epoch of the term before.") \
+      "Binds carry the epoch of the previous term.") \
     X(forget_unanswered, \
-      "What was never answered before a restart is not asked again.") \
+      "Effects without an answer before a restart are not sent again.") \
     X(forget_retry_of_members, \
       "Gang members whose bind failed are not tried again.") \
     X(roll_back_running_gangs, \
-      "A gang that ran as a whole is rolled back when it loses a rank.") \
+      "A gang that ran completely is rolled back when it loses a rank.") \
     X(remember_stopped_gangs, \
-      "A gang of which nothing is left starts as one that runs.") \
+      "A gang without any rank left starts as if it had run before.") \
     X(forget_gangs_asked_to_go, \
-      "A gang that was asked to go, and may stay, is taken for one that never ran.") \
+      "A gang whose eviction was requested, and that may stay, counts as one that never ran.") \
     X(stop_short_gangs_at_once, \
-      "A gang that ran and lacks ranks leaves what it holds to others without a delay.") \
+      "A gang that ran and lacks ranks may be evicted before its deadline.") \
     X(stop_no_stranded_gangs, \
-      "A gang that ran and lacks ranks keeps what it holds for ever.") \
+      "A gang that ran and lacks ranks keeps its capacity for ever.") \
     X(start_anew_in_vain, \
-      "A gang that lacks ranks is stopped to start elsewhere although it fits nowhere.") \
+      "A gang that lacks ranks is evicted to start elsewhere although it fits nowhere.") \
     X(no_timer_for_stranded_gangs, \
-      "Nothing wakes those who wait when a gang has lacked ranks for too long.") \
+      "No timer wakes waiting jobs when a gang has lacked ranks for too long.") \
     X(tell_nobody_of_stranded_gangs, \
-      "Who was refused does not hear that a gang has lacked ranks for too long.") \
+      "Refused jobs are not woken when a gang has lacked ranks for too long.") \
     X(forget_stranded_gangs_on_disk, \
-      "Since when a gang lacks ranks is not written down.") \
+      "The time since which a gang lacks ranks is not stored.") \
     X(roll_back_all_but_one, \
       "A roll-back leaves the last rank behind.") \
     X(tell_half_a_gang, \
-      "Users are told that a gang started when half of it did.") \
+      "A half-started gang is reported as started.") \
     X(keep_unfit_members, \
-      "A reservation on a node that went or shrank is kept.") \
+      "A reservation on a node that was removed or shrank is kept.") \
     X(one_rank_fewer, \
-      "A gang may start with one rank fewer.") \
+      "A gang may start with one rank fewer than its minimum.") \
     X(count_terminating_ranks, \
-      "Ranks that are being stopped count as there.") \
+      "Terminating ranks count as present.") \
     X(ignore_backoff, \
-      "A job in backoff is tried all the same.") \
+      "A job in backoff is tried nevertheless.") \
     X(never_lift_blocks, \
-      "A class that was refused once is refused for ever.") \
+      "A class that was refused once stays refused for ever.") \
     X(resume_like_others, \
-      "A half-bound gang waits its turn like new work.") \
+      "A half-bound gang waits for its turn like a new job.") \
     X(pod_slots_off_by_one, \
-      "One pod more than a node has slots for.") \
+      "A node takes one pod more than it has slots for.") \
     X(forget_new_demand, \
-      "Nobody hears that a queue wants more than its guarantee, or no longer does.") \
+      "When the demand of a queue crosses its guarantee, no job is woken.") \
     X(forget_gain_on_policy, \
-      "A policy that allows more wakes nobody.") \
+      "When a new policy allows more, no job is woken.") \
     X(stale_index, \
-      "A node that shrank or grew stays where it was in the index.") \
+      "A node that shrank or grew is not moved in the index.") \
     X(fit_by_first_need, \
-      "Whether a node has room is asked of its first resource only.") \
+      "Only the first resource decides whether a node has room.") \
     X(drop_the_undo, \
-      "A placement that was only tried is not undone.") \
+      "A trial placement is not undone.") \
     X(begin_a_bucket_too_high, \
       "Best fit skips the nodes that fit exactly.") \
     X(ignore_taints, \
-      "Taints keep nobody away.") \
+      "Taints exclude no pod.") \
     X(ignore_cordons, \
-      "A cordon keeps nobody away while its taint is missing.") \
+      "A cordon excludes no pod while its taint is missing.") \
     X(ignore_node_selectors, \
       "A nodeSelector selects every node.") \
     X(ignore_gpu_models, \
-      "One GPU model is as good as another.") \
+      "The requested GPU model is ignored.") \
     X(low_priority_first, \
-      "The order of priorities is turned round.") \
+      "Jobs of lower priority are tried first.") \
     X(ignore_tenant_shares, \
-      "Namespaces do not share: the oldest job goes first, whoever has most.") \
+      "Shares of namespaces are ignored: the oldest job is tried first.") \
     X(youngest_first, \
-      "Between equals the youngest goes first.") \
+      "Among equal jobs the youngest is tried first.") \
     X(last_of_its_class, \
-      "Of equal jobs the one that came last is placed.") \
+      "Among the jobs of a class the last one is placed.") \
     X(ignore_queue_priority, \
-      "Queues have no priority.") \
+      "Priorities of queues are ignored.") \
     X(ignore_guarantees, \
-      "Queues have no guarantee.") \
+      "Guarantees of queues are ignored.") \
     X(ignore_queue_weights, \
-      "Queues share alike, whatever their weight.") \
+      "Weights of queues are ignored.") \
     X(refuse_for_ever, \
-      "A shape that found no room is not tried again when room came.") \
+      "A shape that found no room is not tried again after capacity became free.") \
     X(refuse_smaller_gangs, \
-      "What is too much together is refused in smaller numbers, too.") \
+      "The refusal of a large gang also applies to smaller ones.") \
     X(idle_when_out_of_tries, \
-      "A Plan that used up its tries takes the rest for done.") \
+      "A Plan that used up its attempts reports that nothing is left to try.") \
     X(watch_the_wrong_counter, \
       "A job that lacks room waits for its queue to shrink.") \
     X(count_full_gpus_as_free, \
-      "Users are told of free GPUs that are taken.") \
+      "GPUs in use are reported as free.") \
     X(count_ranks_on_full_nodes, \
-      "Users are told of room for ranks that only an empty node has.") \
+      "Room for ranks is reported that only an empty node has.") \
     X(count_refusing_nodes, \
-      "Users are told of nodes for their job that refuse it.") \
+      "Nodes that refuse the job are reported as usable.") \
     X(no_timer_for_backoff, \
-      "Nothing wakes a job when its backoff is over.") \
+      "No timer wakes a job when its backoff is over.") \
     X(no_timer_for_gangs, \
-      "Nothing wakes a half-bound gang at its deadline.") \
+      "No timer wakes a half-bound gang at its deadline.") \
     X(no_timer_for_workloads, \
-      "Nothing wakes a job whose workload could not be made.") \
+      "No timer wakes a job whose workload could not be created.") \
     X(forget_wake_in_a_new_term, \
-      "A new term does not ask for the wake-up of the last one.") \
+      "A new term does not request the wake-up of the previous term.") \
     X(believe_in_old_wakes, \
-      "A wake-up asked for before a restart is believed in when nothing is due.") \
+      "A wake-up requested before a restart counts although nothing is due.") \
     X(forget_open_workloads, \
-      "What became of a workload sent in the last term is not asked again.") \
+      "A new term does not resend unanswered writes of workloads.") \
     X(write_without_leading, \
-      "Workloads are made by whoever is asked.") \
+      "Workloads are created without leadership.") \
     X(delete_overtakes_create, \
-      "A workload is deleted while its creation is under way.") \
+      "A workload is deleted while its creation is in flight.") \
     X(lose_jobs_without_pods, \
-      "A job is forgotten when its last pod goes.") \
+      "A job is forgotten when its last pod is removed.") \
     X(forget_started_gangs_on_disk, \
-      "That a gang once ran as a whole is not written down.") \
+      "It is not stored that a gang ran completely once.") \
     X(forget_timers_on_disk, \
       "Timers are not set again after a restart.") \
     X(skip_a_level, \
-      "Limits of the queues above a job's own are not looked at.") \
+      "Limits of the queues above the job's queue are not checked.") \
     X(charge_the_leaf_only, \
-      "What a queue holds is not charged to the queues above it.") \
+      "Usage of a queue is not charged to the queues above it.") \
     X(borrow_one_too_many, \
-      "One GPU more than the borrowing limit of a queue.") \
+      "A queue may borrow one GPU more than its borrowing limit.") \
     X(keep_no_model_back, \
-      "A guarantee of a GPU model is lent in full, whatever the lending limit.") \
+      "A guarantee of a GPU model is lent completely, whatever the lending limit.") \
     X(keep_nothing_back, \
-      "Guarantees are lent in full, whatever the lending limit.") \
+      "Guarantees are lent completely, whatever the lending limit.") \
     X(one_job_too_many, \
-      "One job more than a queue may have running.") \
+      "A queue may run one job more than its limit.") \
     X(skip_gpus_per_job, \
-      "How many GPUs one job may have is not looked at.") \
+      "The limit of GPUs per job is not checked.") \
     X(skip_pool_quota, \
-      "What a namespace may hold of a pool is not looked at.") \
+      "The quota of a namespace in one pool is not checked.") \
     X(skip_model_limits, \
-      "What a queue may hold of a GPU model is not looked at.") \
+      "The limits of a queue for a GPU model are not checked.") \
     X(share_of_gpus_only, \
-      "Shares count GPUs only, whatever CPU and memory is held.") \
+      "Shares count GPUs only, not CPU and memory.") \
     X(forget_decay, \
-      "What was used once counts for ever.") \
+      "Past usage does not decay.") \
     X(forget_usage_on_disk, \
-      "What was used is not written down.") \
+      "Past usage is not stored.") \
     X(nobody_ages, \
-      "Waiting does not raise a job's priority.") \
+      "Waiting does not raise the priority of a job.") \
     X(one_order_for_all, \
-      "Every queue and pool orders by fair share, whatever its policy says.") \
+      "Every queue and pool orders by fair share, whatever its policy states.") \
     X(compare_leaves_only, \
-      "Queues are compared as if all of them lay directly below the pool.") \
+      "Queues are compared as if all of them were directly below the pool.") \
     X(ignore_promises, \
-      "Work passes the first in line whatever was promised to it.") \
+      "Jobs pass the head of the line although they delay its reservation.") \
     X(promise_without_limit, \
-      "Work without a limit passes the first in line.") \
+      "Jobs without a run-time limit pass the head of the line.") \
     X(keep_room_at_once, \
-      "Nodes are kept for the first in line however short it has waited.") \
+      "Nodes are kept for the head of the line however short it has waited.") \
     X(keep_behind_services, \
-      "Nodes are kept that services hold, which do not end.") \
+      "Nodes that services hold, which do not end, are kept for the head of the line.") \
     X(pass_under_limits, \
-      "Work passes whoever a limit stops, by using up what that leaves.") \
+      "Jobs pass a head under a limit by using up the rest of the limit.") \
     X(keep_old_searches, \
-      "What was found for a promise is told again when the pool has changed.") \
+      "A cached reservation is reported again after the pool has changed.") \
     X(evict_all_but_one, \
-      "The last victim of a decision is not asked to go.") \
+      "The last victim of a decision is not evicted.") \
     X(keep_no_claim, \
-      "What victims leave is kept for nobody.") \
+      "The capacity that victims release is not nominated for a job.") \
     X(forget_claims, \
-      "Nobody hears that the room it claimed is free.") \
+      "When nominated capacity is free, its job is not woken.") \
     X(forget_new_victims, \
-      "Nobody hears that somebody could be stopped for it: a lost wake-up.") \
+      "When a pod becomes evictable for a job, the job is not woken: a lost wake-up.") \
     X(no_timer_for_claims, \
-      "Nothing wakes a job whose claim was in vain.") \
+      "No timer wakes a job whose nomination has expired.") \
     X(forget_evictions_on_disk, \
-      "How often a job was moved is not written down.") \
+      "The number of evictions of a job is not stored.") \
     X(charge_evictions_when_asked, \
-      "An eviction is charged to the budget of its job when it is asked for, whatever becomes of it.") \
+      "The eviction budget is charged at the request, whatever its outcome.") \
     X(count_replicas_as_one, \
-      "Replicas of a service share the budget of evictions of one job.") \
+      "All replicas of a service share the eviction budget of one job.") \
     X(forget_moves_of_replicas, \
-      "A pod that stands in the place of one that was evicted has never been moved.") \
+      "The replacement of an evicted pod counts as never evicted.") \
     X(stop_equals_for_short, \
-      "A short job has others stopped of which less is left than of itself.") \
+      "A short job has jobs evicted that have less remaining work than itself.") \
     X(forget_what_was_done, \
-      "What a job did before it was stopped for shorter work is forgotten.") \
+      "The progress of a job preempted for shorter work is forgotten.") \
     X(preempt_equals, \
-      "Jobs of the same priority are stopped as well.") \
+      "Jobs of the same priority are preempted, too.") \
     X(preempt_the_unwilling, \
-      "Jobs that may not be preempted are.") \
+      "Jobs that may not be preempted are preempted.") \
     X(preempt_only_the_low, \
-      "Of pods whose users say nothing only those of low priority are stopped for higher priority.") \
+      "Pods without a stated preemptibility are preempted only if their priority is low.") \
     X(reclaim_by_priority, \
-      "Pods that may be stopped for higher priority are also stopped for a guarantee.") \
+      "Pods that only a higher priority may preempt are also reclaimed.") \
     X(preempt_half_a_gang, \
-      "Of a gang, only one rank is stopped.") \
+      "Only one rank of a gang is preempted.") \
     X(preempt_in_vain, \
-      "Victims are stopped without showing that the job then fits.") \
+      "Victims are evicted without a proof that the job fits afterwards.") \
     X(reclaim_guarantees, \
-      "A queue is made to give back more than it borrowed.") \
+      "A queue has to return more than it borrowed.") \
     X(reclaim_one_too_many, \
-      "A queue takes back one GPU more than it is guaranteed.") \
+      "A queue reclaims one GPU more than its guarantee.") \
     X(never_reclaim, \
-      "What was lent of a guarantee does not come back.") \
+      "Lent guarantees are not reclaimed.") \
     X(reclaim_gpus_only, \
-      "A guarantee is stopped by work without GPUs that holds the CPU or memory beside them.") \
+      "Work without GPUs that blocks the CPU or memory of guaranteed GPUs stays.") \
     X(keep_stale_claims, \
-      "A claim on a node that takes no more work is kept and used.") \
+      "A nomination on a node that accepts no more work is kept and used.") \
     X(keep_empty_devices_open, \
-      "A GPU whose last part was given back is not whole again.") \
+      "A GPU without any fraction left does not become whole again.") \
     X(overfill_a_gpu, \
-      "A GPU takes a part that is a tenth of a GPU larger than what is left of it.") \
+      "A GPU takes a fraction that exceeds its free rest by a tenth of a GPU.") \
     X(forget_who_leaves, \
-      "Nobody knows when pods that are being deleted are gone.") \
+      "The end of terminating pods is unknown.") \
     X(last_part_leaves_its_share, \
-      "Whom to stop: the last part of a GPU is thought to leave no more than itself.") \
+      "Victims: the last fraction on a GPU is assumed to release only itself.") \
     X(claim_no_device, \
-      "Claims for a part of a GPU are settled without the device that they are for.") \
+      "Nominations of fractions of a GPU are used without their device.") \
     X(start_at_once_after_a_claim, \
-      "Whom to stop: the time that victims take is not counted when a window is near.") \
+      "Victims: the time until they have terminated does not count before a window.") \
     X(bind_without_device, \
-      "A bind does not say on which GPU the pod's part lies.") \
+      "The bind of a fraction does not name its GPU.") \
     X(forget_devices_on_disk, \
-      "On which GPU a pod's part lies is not written down.") \
+      "The GPU of a fraction is not stored.") \
     X(miss_a_changed_node, \
-      "The node that changed last is judged by what it was.") \
+      "The node that changed last is evaluated by its previous state.") \
     X(claims_fill_guarantees, \
-      "What is claimed counts as held where a guarantee is kept back.") \
+      "Nominated capacity counts as held where a guarantee is reserved.") \
     X(promise_past_the_untried, \
-      "A Plan that goes on promises anew, whoever was not tried yet.") \
+      "A continued Plan makes a new reservation before all jobs were tried.") \
     X(any_rack_will_do, \
-      "Gangs that require one rack start in whichever their ranks fit.") \
+      "Gangs that require one rack start on any nodes.") \
     X(forget_where_the_others_are, \
-      "A rank is placed as if the others of its job were nowhere.") \
+      "A rank is placed as if the other ranks of its job had no nodes.") \
     X(forget_what_racks_gain, \
-      "What comes free in a rack is not counted there.") \
+      "Capacity that becomes free in a rack is not counted there.") \
     X(never_shrink, \
-      "Elastic jobs keep all their ranks, whoever waits.") \
+      "Elastic jobs keep all their ranks while other jobs wait.") \
     X(shrink_below_the_minimum, \
-      "An elastic job gives one rank more than it may.") \
+      "An elastic job releases one rank too many.") \
     X(shrink_for_anybody, \
-      "Elastic jobs yield to jobs of lower priority, too.") \
+      "Elastic jobs release ranks for jobs of lower priority, too.") \
     X(shrink_in_its_pool_alone, \
-      "Ranks in other pools keep the quota of their namespace, whoever lacks it.") \
+      "Ranks in other pools keep the quota of their namespace when a job lacks it.") \
     X(offer_in_its_pool_alone, \
-      "Who lacks a namespace's quota is not woken by ranks of another pool that may go now.") \
+      "A job that lacks quota is not woken by ranks of another pool that may go now.") \
     X(grow_past_limits, \
-      "An elastic job grows beyond what its queue may hold.") \
+      "An elastic job grows beyond the limits of its queue.") \
     X(grow_before_others, \
-      "Elastic jobs grow before those who wait were tried.") \
+      "Elastic jobs grow before all waiting jobs were tried.") \
     X(forget_what_was_worked, \
-      "How far an elastic job is that says how fast it is by size is not written down.") \
+      "The progress of elastic jobs with stated speeds is not stored.") \
     X(forget_sizes_on_disk, \
-      "How many ranks an elastic job has is not written down.") \
+      "The number of ranks of an elastic job is not stored.") \
     X(long_jobs_begin_last, \
-      "A job that has to begin now goes by what is left of it, behind all that is shorter.") \
+      "A job that must begin now is ordered by its remaining work, behind shorter jobs.") \
     X(hurry_who_missed_the_target, \
-      "Who has waited for longer than the pool's waitTarget still goes sooner for it.") \
+      "A job that has waited longer than the pool's waitTarget still precedes others for it.") \
     X(no_timer_for_wait_targets, \
-      "Nobody looks up when a job nears the pool's waitTarget: a lost wake-up.") \
+      "No timer wakes a job that nears the pool's waitTarget: a lost wake-up.") \
     X(stop_who_has_to_go_on, \
-      "Who would run on alone when all else is done is stopped for shorter work all the same.") \
+      "A job that would run alone at the end is preempted for shorter work.") \
     X(due_by_length_alone, \
-      "When a job came has no say in when it is due.") \
+      "The due time of a job does not depend on its submission time.") \
     X(late_work_first, \
-      "Work that cannot be done when it is due goes before work that can.") \
+      "Jobs that cannot meet their due time precede jobs that can.") \
     X(no_timer_for_the_late, \
-      "Nobody looks up when a job can no longer be done when it is due: a lost wake-up.") \
+      "No timer wakes jobs when a job can no longer meet its due time: a lost wake-up.") \
     X(ignore_health, \
-      "Maintenance: a node that is told to be unhealthy takes work.") \
+      "Maintenance: a node that is reported unhealthy accepts work.") \
     X(ignore_windows_to_come, \
-      "Maintenance: work starts that will not be over when the window begins.") \
+      "Maintenance: jobs start that will not have ended when the window begins.") \
     X(never_reopen, \
-      "Maintenance: nobody hears that a window is over: a lost wake-up.") \
+      "Maintenance: when a window ends, no job is woken: a lost wake-up.") \
     X(no_timer_for_windows, \
-      "Maintenance: windows begin and end when something else happens.") \
+      "Maintenance: windows begin and end only with the next event.") \
     X(drain_half_a_gang, \
-      "Maintenance: of a gang only the ranks on the nodes of the window are stopped.") \
+      "Maintenance: only the ranks of a gang on nodes of the window are evicted.") \
     X(drain_the_unwilling, \
-      "Maintenance: a drain stops whatever has a controller.") \
+      "Maintenance: a drain evicts every pod with a controller.") \
     X(forget_postponed_drains, \
-      "Maintenance: who could not be stopped at once is not asked again.") \
+      "Maintenance: postponed evictions are not requested again.") \
     X(reserve_for_nobody, \
-      "Reservations: whom they are for is kept out, too.") \
+      "Reservations: jobs that a window is reserved for are excluded, too.") \
     X(ignore_the_reserve, \
-      "What a pool reserves for work that grows with demand is given to all.") \
+      "Every job may use the reserve of a pool for services and extra ranks.") \
     X(spend_without_committing, \
-      "Budgets: what runs is counted by what it used, not by what it will.") \
+      "Budgets: running jobs count with their used time, not with the committed time.") \
     X(forgive_overdrafts, \
-      "Budgets: what was used beyond one is forgotten with its period.") \
+      "Budgets: an overdraft is forgotten at the end of its period.") \
     X(no_timer_for_budgets, \
-      "Budgets: nobody hears that a period is over, or that its rest is short enough.") \
+      "Budgets: no job is woken when a period ends, or when its rest is short enough.") \
     X(forget_budgets_on_disk, \
-      "Budgets: what was used is not written down.") \
+      "Budgets: the used time is not stored.") \
     X(ignore_model_preference, \
-      "Of several GPU models any will do, whichever comes first in the list.") \
+      "The order of the accepted GPU models is ignored.") \
     X(mix_models_in_a_gang, \
-      "Ranks that come later go to another GPU model than the others of their gang.") \
+      "Later ranks of a gang use another GPU model than its other ranks.") \
     X(keep_finished_for_ever, \
-      "Finished jobs: their age is not looked at.") \
+      "Finished jobs: their age is not checked.") \
     X(keep_one_finished_too_many, \
-      "Finished jobs: one more is kept than may be.") \
+      "Finished jobs: one job more is kept than allowed.") \
     X(summarize_the_newest, \
       "Finished jobs: the newest are summarized, and the oldest kept in full.") \
     X(summarize_too_soon, \
-      "Finished jobs: one is summarized although its controller makes further pods.") \
+      "Finished jobs: a job is summarized although its controller creates further pods.") \
     X(finished_names_are_free, \
-      "Finished jobs: another job takes the name of one that is kept as a summary.") \
+      "Finished jobs: another job takes the name of a job that is kept as a summary.") \
     X(take_ended_pods_for_new, \
-      "Finished jobs: a pod of a summarized job that is reported again makes it a job again.") \
+      "Finished jobs: a pod of a summarized job is reported again and becomes a job.") \
     X(forget_finished_on_disk, \
-      "Finished jobs: summaries are not written down.") \
+      "Finished jobs: summaries are not stored.") \
     X(ignore_host_ports, \
-      "A port of a node is given to as many pods as ask for it.") \
+      "Several pods get the same port of a node.") \
     X(ignore_volumes, \
-      "A pod goes to nodes that its volumes do not reach.") \
+      "A pod is placed on nodes that cannot access its volumes.") \
     X(strand_gpus_by_pod_slots, \
-      "Packing: pods without GPUs take the last pod slots of nodes with idle ones.")
+      "Packing: pods without GPUs take the last pod slots of nodes with idle GPUs.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

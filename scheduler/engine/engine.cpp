@@ -11,7 +11,7 @@ namespace gpuctl {
 
 namespace {
 
-// The policy has no rules of scaling yet.
+// A policy cannot configure rules of scaling yet.
 constexpr std::span<const scale::ScaleRule> kScaleRules;
 
 }  // namespace
@@ -33,7 +33,7 @@ struct Engine::Parts {
     std::unique_ptr<ClusterState> owned;
     ClusterState& state;
     Planner planner;
-    CyclePlan plan;  // of the last cycle
+    CyclePlan plan;  // of the last planning cycle
     EngineFigures figures;
     std::vector<scale::ScaleProposal> scale_proposals;
     std::uint64_t revision = 1;  // increases with every step

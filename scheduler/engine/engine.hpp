@@ -1,10 +1,10 @@
 #pragma once
 // The engine: a deterministic state machine without clock, thread, file or socket.
-// //
+//
 //     Input (event, now, seed) --> step() --> effects --> [adapters] --> outcome events --> step()
-//     ...
-// //
-// Lifecycle: built empty, or from export_state(), and given inputs in journal order. The same
+// ...
+//
+// Lifecycle: it is made empty, or from export_state(), and gets inputs in journal order. The same
 // inputs give the same state and effects bit for bit on any compiler. One owner, one thread.
 
 #include <cstdint>
@@ -35,21 +35,23 @@ public:
 
     [[nodiscard]] const ClusterState& state() const;
     [[nodiscard]] const EngineFigures& figures() const;
-    // What scale/ proposed at the last MetricsObserved. No decision takes it up yet.
+    // The proposals of scale/ for the last MetricsObserved. No decision uses them yet.
     [[nodiscard]] const std::vector<scale::ScaleProposal>& last_scale_proposals() const;
-    // The decisions of the last planning cycle. No part of the state: empty after import_state().
+    // The decisions of the last planning cycle. They are no part of the state: empty after
+    // import_state().
     [[nodiscard]] const CyclePlan& last_plan() const;
 
-    // The read model, updated; created at the first call.
+    // The read model, brought up to date; it is created at the first call.
     [[nodiscard]] Listing& listing() const;
-    // Updates it if more jobs than `behind_max` have changed, so that the next reader does not pay
-    // for all of them.
+    // Updates the read model if more jobs than `behind_max` have changed, so that the next reader
+    // does not pay for all changes.
     void tend_listing(std::size_t behind_max) const;
 
     // True if a planning cycle could change something; the loop then issues a Plan input.
     [[nodiscard]] bool wants_plan() const;
 
-    // Covers everything that affects later steps; equal states have equal hashes on every machine.
+    // A hash of everything that affects later steps; equal states have equal hashes on every
+    // machine.
     [[nodiscard]] std::uint64_t state_hash() const;
     [[nodiscard]] std::string export_state() const;
     static Result<Engine> import_state(std::string_view bytes);

@@ -1,5 +1,5 @@
-// Could this job ever start? Checked before the job is accepted, so that a mistake is reported at
-// once.
+// Checks whether a job could ever start, before the job is accepted, so that a mistake is reported
+// at once.
 
 #include <algorithm>
 #include <map>
@@ -32,7 +32,7 @@ std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
             std::find_if(offered.gpus.begin(), offered.gpus.end(),
                          [&gpu](const GpuAmount& offer) { return offer.resource == gpu.resource; });
         const std::int64_t milli = has == offered.gpus.end() ? 0 : has->amount.value();
-        if (is_part_of_gpu(gpu.amount)) {  // each device separately
+        if (is_part_of_gpu(gpu.amount)) {  // a fraction has to fit on one device
             limit(milli / kGpuMilliPerGpu * (kGpuMilliPerGpu / gpu.amount.value()), 1);
         } else {
             limit(milli, gpu.amount.value());
@@ -41,7 +41,7 @@ std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
     return fits;
 }
 
-// The offered part of the request, in thousandths, for the resource with the smallest part.
+// The part of the request that is offered, in thousandths, for the resource with the smallest part.
 std::int64_t part_offered(const Resources& offered, const Resources& asked) {
     constexpr std::int64_t kWhole = 1'000;
     std::int64_t least = kWhole;
@@ -60,7 +60,7 @@ std::int64_t part_offered(const Resources& offered, const Resources& asked) {
     return least;
 }
 
-// All its pods together, multiplied without overflow.
+// True if all pods together request more than `most`; multiplied without overflow.
 bool exceeds(std::int64_t most, std::int64_t each, std::int64_t pods) {
     return each > 0 && each > most / pods;
 }
@@ -132,7 +132,7 @@ std::optional<Refusal> check_limits(const ClusterState& state, const JobSpec& sp
     }
     const std::string model =
         gpu_model_of(spec).empty() ? only_model(state, pool) : gpu_model_of(spec);
-    if (spec.gpu_types_next.empty()) job.model = model;  // else another model may be used
+    if (spec.gpu_types_next.empty()) job.model = model;  // otherwise the job may use another model
     std::optional<Refusal> refused;
     visit_limits_ever(job, [&](const LimitRow& row, const LimitEverAt& at, const LimitEver& ever) {
         const std::int64_t asked = asked_of(row.unit, each);
@@ -152,7 +152,7 @@ std::optional<Refusal> check_limits(const ClusterState& state, const JobSpec& sp
     return refused;
 }
 
-// A request for a slice is answered with the slices that exist.
+// True if the job requests a slice and the node offers slices: the error names these.
 bool has_slices_as(const Resources& offered, const Resources& asked) {
     const auto is_slice = [](const GpuAmount& gpu) {
         return gpu.amount > GpuMilli{} && is_mig_resource(gpu.resource);
@@ -161,13 +161,13 @@ bool has_slices_as(const Resources& offered, const Resources& asked) {
            std::any_of(offered.gpus.begin(), offered.gpus.end(), is_slice);
 }
 
-// Would the pool have room if its nodes were empty, by model and by size?
+// Checks whether the pool would have room if its nodes were empty, by GPU model and by size.
 std::optional<Refusal> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                    const Resources& each, std::int64_t pods) {
     PlacementRules rules;
     set_gpu_models(spec, rules);
     std::int64_t fits = 0;
-    std::map<std::string, std::int64_t> fits_of_model;  // a gang is on one
+    std::map<std::string, std::int64_t> fits_of_model;  // a gang uses one model
     const NodeFacts* largest = nullptr;                 // the node that offers most of the request
     std::set<std::string> models;
     for (const auto& [name, id] : state.nodes.nodes_by_name()) {
@@ -202,8 +202,8 @@ std::optional<Refusal> check_nodes(const ClusterState& state, const JobSpec& spe
                                                                 largest->allocatable, fits}};
 }
 
-// Of the domains that the ranks may share, the one with room for most of them if the nodes were
-// empty, and that number.
+// Finds the domain that the ranks may share with room for most ranks if its nodes were empty.
+// Returns its name and that number of ranks.
 std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, const JobSpec& spec,
                                                      PoolId pool, const Resources& each,
                                                      std::int64_t pods) {
@@ -212,7 +212,7 @@ std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, 
     PlacementRules rules;
     set_gpu_models(spec, rules);
     std::map<std::string, std::int64_t> room;
-    std::set<std::pair<std::string, std::string>> counted;  // at most one rank in each
+    std::set<std::pair<std::string, std::string>> counted;  // at most one rank is placed in each
     for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         const NodeRow& node = state.node(id);
         if (!node.known || node.pool != pool) continue;
@@ -238,7 +238,7 @@ std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, 
 std::optional<Refusal> check_topology(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                       const Resources& each, std::int64_t pods) {
     const TopologyRules& rules = spec.topology;
-    // A single rank is apart from all others, but its required domain has to exist.
+    // For a single rank the spread rule is always met, but its required domain has to exist.
     const bool is_apart = rules.spread == TopologyLevel::none || pods == 1;
     if (rules.required == TopologyLevel::none && is_apart) return std::nullopt;
     const auto [best, fits] = roomiest_domain(state, spec, pool, each, pods);
@@ -291,7 +291,8 @@ std::optional<Refusal> preflight(const ClusterState& state, const JobSpec& spec)
     const Resources each = pod_request(spec);
     const bool is_service = spec.kind == JobKind::inference || spec.kind == JobKind::compute;
     const std::int64_t pods =
-        std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);  // the least that can start
+        // the smallest size that can start
+        std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);
     if (auto refused = check_limits(state, spec, pool, queue, each, pods)) return refused;
     if (auto refused = check_nodes(state, spec, pool, each, pods)) return refused;
     return check_topology(state, spec, pool, each, pods);

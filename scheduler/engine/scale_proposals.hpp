@@ -1,6 +1,6 @@
 #pragma once
-// The state of jobs as input of scale/. The engine hands over every job whose signals an event
-// reports.
+// Converts the state of jobs to inputs of scale/. The engine evaluates every job whose signals an
+// event reports.
 
 #include <span>
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace gpuctl {
 
-// A job whose size is fixed has it as minimum and maximum.
+// The input of a job. A job with a fixed size has this size as minimum and maximum.
 scale::ScaleInput scale_input(const ClusterState& state, JobId job);
 
-// For each job of the event that the state knows, once, by key.
+// Proposals for the known jobs of the event, each job once, ordered by key.
 std::vector<scale::ScaleProposal> scale_proposals(const ClusterState& state,
                                                   const MetricsObserved& event,
                                                   std::span<const scale::ScaleRule> rules);

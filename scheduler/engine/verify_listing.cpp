@@ -25,7 +25,8 @@ public:
 private:
     void fail(std::string what) { found_.push_back(std::move(what)); }
 
-    // Every job has an entry that equals its rows, in order, and the sums are those of all entries.
+    // Checks that every job has an entry that equals its rows, in order, and that the sums are
+    // those of all entries.
     void check_entries() {
         if (const std::string wrong = listing_.index().check(); !wrong.empty()) fail(wrong);
         ListingNames names = listing_.names();
@@ -107,7 +108,7 @@ private:
         if (work(a) != work(b)) fail("what waits and runs in queue " + a.name);
     }
 
-    // By class: the jobs in the queue book are all jobs that wait in queues.
+    // Checks that the queue book counts all jobs that wait in queues by the reason of their class.
     void check_reasons() {
         std::size_t waiting = 0;
         for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
@@ -118,7 +119,7 @@ private:
         if (counted != waiting) fail("the jobs that wait by reason are not those that wait");
     }
 
-    // Pages of all jobs, and of selections that match some of them: one page of each.
+    // Checks one page of all jobs, and one page of each of several selections.
     void check_pages() {
         check_page({});
         for (std::size_t i = 0; i < std::min<std::size_t>(rows_.size(), 4); ++i) {

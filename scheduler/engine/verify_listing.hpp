@@ -1,6 +1,6 @@
 #pragma once
-// The invariant of a Listing after every step (I25 of docs/invariants.md): it equals a full count
-// over the rows. For tests and the simulation.
+// Checks the invariant of a Listing after every step (I25 of docs/invariants.md): it equals a full
+// count over the rows. For tests and the simulation.
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace gpuctl {
 
-// Updates the listing and returns its errors; empty: none. It checks some pages, other ones for
-// another `turn`.
+// Updates the listing and returns its errors; empty: none. It checks some pages, which depend on
+// `turn`.
 std::vector<std::string> verify_listing(Listing& listing, std::uint64_t turn);
 
 }  // namespace gpuctl

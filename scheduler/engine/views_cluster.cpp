@@ -16,7 +16,8 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     std::map<std::string, std::int64_t> extended;
     const Capacity& capacity = state.nodes.capacity();
     for (const PodId id : node.pods) {
-        if (state.pod(id).bind.state == BindState::claimed) continue;  // not there yet
+        // nominated: it is not on the node yet
+        if (state.pod(id).bind.state == BindState::claimed) continue;
         for (const Need& need : state.shape_of(id).needs) {
             switch (capacity.kind(need.column)) {
                 case ColumnKind::cpu:
@@ -36,7 +37,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
                     extended[capacity.resource(need.column)] += need.amount;
                     break;
                 case ColumnKind::host_port:
-                    break;  // host ports are shown for pods
+                    break;  // host ports are shown for pods only
             }
         }
     }
@@ -87,7 +88,7 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
     return first;
 }
 
-// Of all kinds together; slices and replicas count by their share of a GPU.
+// The sum over GPUs of all kinds; slices and replicas count by their share of a GPU.
 GpuMilli whole_gpus_of(const NodeRow& node, const Resources& amounts) {
     GpuMilli sum;
     for (const GpuAmount& of : amounts.gpus) {
@@ -106,10 +107,11 @@ GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
     return sum;
 }
 
-// The GPUs of a node by state, in thousandths of a GPU: the rest of a GPU in partial use is free.
+// Amounts of GPUs of a node by state, in thousandths of a GPU. The rest of a GPU in partial use is
+// free.
 struct NodeGpus {
     GpuMilli total;
-    GpuMilli used;  // never more than the total
+    GpuMilli used;  // at most the total
     GpuMilli claimed;
     [[nodiscard]] GpuMilli free() const { return std::max(total - used - claimed, GpuMilli{}); }
 };
@@ -132,7 +134,7 @@ NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
     return out;
 }
 
-// What a pod with whole GPUs can get: rests do not count.
+// GPUs that a pod with whole GPUs can get: rests of GPUs in partial use do not count.
 GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
     const Capacity& capacity = state.nodes.capacity();
     const Resources& offered = state.node(id).facts.allocatable;
@@ -191,7 +193,7 @@ void set_reserve_aside(const PoolRow& pool, PoolView& view) {
     view.gpus.reserved += kept;
 }
 
-// The guarantees of queues beyond what the present nodes offer without the reserve.
+// The part of the guarantees that the present nodes do not cover without the reserve.
 GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
     GpuMilli promised;
     for (const QueueId root : pool.roots) promised += state.queue(root).guaranteed;
@@ -200,7 +202,7 @@ GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
 
 namespace {
 
-// Without the contribution of its nodes.
+// The view of a pool without the contributions of its nodes.
 PoolView begin_pool(const ClusterState& state, PoolId id, const view_parts::WorkByQueue& work) {
     PoolView view;
     view.name = state.pool(id).name;
@@ -241,7 +243,7 @@ std::vector<PoolView> list_pools(Listing& listing) {
     return out;
 }
 
-// A full count over the rows: the reference for the sums above.
+// Counts over all rows. This is the reference for the sums above.
 std::vector<PoolView> list_pools(const ClusterState& state) {
     const view_parts::WorkByQueue work = view_parts::queue_work(state);
     std::vector<PoolView> out;

@@ -9,8 +9,8 @@
 namespace gpuctl {
 namespace {
 
-// "Deployment" for "Deployment.6d8f:web", "DaemonSet@gpu" for "DaemonSet.6d8f@gpu:agent"; nothing
-// for a job with a plain name.
+// The kind and pool in a key: "Deployment" for "Deployment.6d8f:web", "DaemonSet@gpu" for
+// "DaemonSet.6d8f@gpu:agent"; nothing for a job with a plain name.
 std::string maker_of(const std::string& key) {
     const std::size_t colon = key.find(':');
     if (colon == std::string::npos) return "";
@@ -18,14 +18,14 @@ std::string maker_of(const std::string& key) {
     return key.substr(0, std::min(key.find('.'), pool)) + key.substr(pool, colon - pool);
 }
 
-// A job by one of its names; a job with a summary only has no id.
+// A job with one of the names; a job that is kept as a summary only has no id.
 struct Named {
     const ObjectKey* key = nullptr;
     std::uint64_t arrival = 0;
     JobId id;
 };
 
-// Of several revisions of one Deployment the latest is kept.
+// Keeps the latest of several revisions of one Deployment.
 void keep_latest(std::vector<Named>& jobs) {
     const auto is_later = [](const Named& job, const Named& other) {
         return other.arrival > job.arrival &&
@@ -40,7 +40,8 @@ void keep_latest(std::vector<Named>& jobs) {
     });
 }
 
-// A unique name has precedence; then the shown name of a job over the name of a pod.
+// Finds jobs by name. A unique name has precedence, then the shown name of a job over the name of a
+// pod.
 std::vector<Named> jobs_called(const ClusterState& state, std::string_view namespace_name,
                                std::string_view name) {
     const bool is_whole = name.find(':') != std::string_view::npos;
@@ -71,7 +72,7 @@ std::vector<Named> jobs_called(const ClusterState& state, std::string_view names
     return by_name.empty() ? by_pod : by_name;
 }
 
-// The same from the index.
+// Finds jobs by name in the index.
 std::vector<Named> jobs_called(const Listing& listing, std::string_view namespace_name,
                                std::string_view name) {
     const std::size_t colon = name.find(':');
@@ -108,7 +109,7 @@ Result<Named> only_one(std::vector<Named> matches, std::string_view namespace_na
                                                           where + ": use one of these names");
     std::sort(matches.begin(), matches.end(),
               [](const Named& a, const Named& b) { return *a.key < *b.key; });
-    // With its kind in front only where the namespace does not tell them apart.
+    // The kind is written in front only if jobs of one namespace have the same shown name.
     const auto same_namespace = [](const Named& a, const Named& b) {
         return a.key->namespace_name == b.key->namespace_name;
     };

@@ -1,4 +1,4 @@
-// Views of finished jobs with a summary only.
+// Views of finished jobs that are kept as a summary only.
 
 #include "scheduler/engine/view_parts.hpp"
 

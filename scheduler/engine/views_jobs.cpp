@@ -13,8 +13,8 @@
 namespace gpuctl {
 namespace {
 
-// Explains waiting jobs once per class: lists stay linear in nodes, not in nodes times jobs.
-// Lifetime: one call.
+// Explains waiting jobs once per class, so that the cost of a list is linear in nodes, and not in
+// nodes times jobs. Lifetime: one call.
 class Explainer {
 public:
     explicit Explainer(const ClusterState& state) : state_(state) {}
@@ -40,7 +40,7 @@ struct Lines {
     view_parts::Starts starts;
 };
 
-// The size that makes the gang complete, and its present ranks, role by role.
+// Adds the size that makes the gang complete, and its present ranks, in total and for each role.
 void add_gang(const ClusterState& state, const JobRow& job, JobView& view) {
     const std::optional<GangSize> gang = state.gangs.gang_of(job);
     if (!gang) return;
@@ -133,13 +133,14 @@ void add_waiting(const ClusterState& state, JobId id, std::optional<Explanation>
     view.waiting = std::move(blocker);
     const JobRow& job = state.job(id);
     if (!view.waiting) view.waiting = explain_missing_pods(state, job);
-    if (!view.waiting && !job.workload.message.empty()) {  // no pod waits, the workload itself does
+    // no pod waits, the workload itself is not created
+    if (!view.waiting && !job.workload.message.empty()) {
         view.waiting.emplace();
         view.waiting->facts = {fact::ClusterMessage{job.workload.message}};
     }
 }
 
-// The order in which the waiting jobs of each queue would be tried if all of them fitted.
+// The positions in which the waiting jobs of each queue would be tried if all of them fitted.
 Positions positions(const ClusterState& state) {
     Positions out;
     Line line;
@@ -205,7 +206,7 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
         JobView view = view_parts::summary_view(job);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
-    // The keys of lone pods have a prefix that is not shown.
+    // Jobs are ordered by their shown names: keys of lone pods have a prefix that is not shown.
     std::stable_sort(out.begin(), out.end(), [](const JobView& a, const JobView& b) {
         const int by_namespace = a.key.namespace_name.compare(b.key.namespace_name);
         return by_namespace != 0 ? by_namespace < 0 : shown_name(a.key) < shown_name(b.key);

@@ -75,7 +75,7 @@ void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     if (runs) ++work.jobs_running;
 }
 
-// Queues that jobs name and the policy does not declare: a mistyped name, or a queue that was
+// Adds queues that jobs name and the policy does not have: a mistyped name, or a queue that was
 // removed from the configuration while it held capacity. Otherwise this capacity would not be
 // visible.
 void add_undeclared(const ClusterState& state, PoolId pool, const view_parts::WorkByQueue& all,

@@ -1,4 +1,5 @@
-// The terms that decide the order of jobs, one by one, as policy/queue_order.cpp compares them.
+// Shows the terms that decide the order of jobs, one by one, as policy/queue_order.cpp compares
+// them.
 
 #include <algorithm>
 

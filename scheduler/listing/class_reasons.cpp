@@ -5,7 +5,7 @@
 namespace gpuctl {
 namespace {
 
-// The cost of a survey of the nodes of its pool, and of the explanation.
+// The cost of examining the nodes of a pool for one class, and of the explanation.
 constexpr std::int64_t kExplanationNs = 5'000;
 constexpr std::int64_t kNodeNs = 10;
 constexpr std::size_t kByThemselvesMost = 256;

@@ -1,6 +1,6 @@
 #pragma once
 // Why the jobs of a class wait: the reason of the first blocker that explain() returns for one of
-// them. It is computed for a class at most once per state of the engine and second, and less often
+// them. It is computed at most once for a class, a state of the engine and a second, and less often
 // if that would take more loop time than readers may use.
 //
 // Owner, thread: the Listing's.
@@ -18,14 +18,14 @@ namespace gpuctl {
 
 class ClassReasons {
 public:
-    // For a job in a queue, or a job that could be tried and is in no queue yet.
+    // The reason of a job in a queue, or of a job that could be tried and is in no queue yet.
     Reason of(const ClusterState& state, JobId job, std::uint64_t revision);
 
-    // The first blocker of explain(); nothing: no pod of the job waits.
+    // The first blocker that explain() returns; nothing: no pod of the job waits.
     std::optional<Explanation> first_blocker(const ClusterState& state, JobId job);
 
-    // The job whose explanation is used for its class: the first in line that no room is reserved
-    // for, since a job with a reservation has another explanation.
+    // The job whose explanation is used for its class: the first job in line without a reservation,
+    // since a job with a reservation has another explanation.
     [[nodiscard]] static JobId spokesman(const ClusterState& state, JobId job);
 
 private:

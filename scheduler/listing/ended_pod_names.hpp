@@ -1,6 +1,6 @@
 #pragma once
-// Pods of finished jobs whose names do not begin with the name of their job, by name. All other
-// pods are found by the job name that their name begins with.
+// Pods of finished jobs whose names do not begin with the name of their job, by name. Other pods
+// are found by the job name with which their name begins.
 
 #include <map>
 #include <set>
@@ -15,7 +15,7 @@ class EndedPodNames {
 public:
     void note(const FinishedJob& job);  // replaces the previous entry of the job
     void forget(const ObjectKey& job);
-    // Keys of jobs with such a pod; null: none.
+    // Keys of jobs with a pod of this name; null: there is none.
     [[nodiscard]] const std::set<ObjectKey>* jobs_of(const ObjectKey& pod) const;
 
 private:

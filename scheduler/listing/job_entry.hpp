@@ -1,6 +1,7 @@
 #pragma once
-// The entry of a job in an index: what lists filter by, what is summed over jobs, and what a row
-// shows that would require a count over its pods. It is read from the rows when they change.
+// The entry of a job in an index: what lists filter by, what is summed over jobs, and what a row of
+// a list shows that would require a count over the job's pods. It is read from the rows when they
+// change.
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -19,11 +20,11 @@ struct ListingNames {
     Words statuses;
 };
 
-// Where the reason why a job waits is stored.
+// Where the reason why a job waits is found.
 enum class WaitKind : std::uint8_t {
     none,      // none of its pods waits
-    in_queue,  // of its class, in the queue book
-    held,      // the job itself: JobEntry::held
+    in_queue,  // in its class, in the queue book
+    held,      // in the entry: JobEntry::held
     untried,   // it could be tried and is in no queue yet
 };
 
@@ -38,11 +39,11 @@ struct PodsAlike {
 // The contribution of a job to its queue and its namespace.
 struct JobLoad {
     bool waits = false;  // some pod waits
-    bool runs = false;   // some pod holds a node
+    bool runs = false;   // some pod holds capacity of a node
     GpuMilli gpus_waiting;
     GpuMilli gpus_claimed;  // nominated: other pods are being evicted for it
     GpuMilli gpus_held;     // by shape, including nominated GPUs
-    Load on_nodes;          // as its pods request it
+    Load on_nodes;          // requests of its pods on nodes
     friend bool operator==(const JobLoad&, const JobLoad&) = default;
 };
 
@@ -58,7 +59,7 @@ struct JobEntry {
     std::optional<JobKind> kind;  // absent: pods of a Kubernetes user
     JobStatus status = JobStatus::pending;
     WordId status_word;
-    std::uint32_t rows = 1;  // in a list of pods: its pods, or one
+    std::uint32_t rows = 1;  // rows in a list of pods: number of its pods, or 1
     boost::container::small_vector<PodsAlike, 1> pods;
 
     WaitKind waits = WaitKind::none;
@@ -87,7 +88,7 @@ class EntryReader {
 public:
     JobEntry read(const ClusterState& state, JobId id, ListingNames& names);
 
-    // For a finished job with a summary only.
+    // The entry of a finished job that is kept as a summary only.
     static JobEntry read(const FinishedJob& summary, ListingNames& names);
 
 private:

@@ -39,7 +39,7 @@ JobIndex::Place JobIndex::next(Place place) const {
     return place;
 }
 
-// A job that exists again may be next to the summary that is about to be removed.
+// A job that exists again may be next to the summary of the same name that is about to be removed.
 JobIndex::Place JobIndex::place_of_summary(const ObjectKey& job) const {
     const std::size_t colon = job.name.find(':');
     const std::string_view name{job.name};
@@ -118,7 +118,7 @@ void JobIndex::lies_in(JobEntry& entry, Piece& piece) {
 void JobIndex::insert(Entry entry) {
     Place place = lower_bound(entry->key.namespace_name, entry->shown_name(), entry->key.name);
     ++size_;
-    if (place.piece == pieces_.size()) {  // after all others
+    if (place.piece == pieces_.size()) {  // after all other jobs
         if (pieces_.empty() || pieces_.back()->jobs.size() >= kPieceMax) {
             pieces_.push_back(std::make_unique<Piece>());
             pieces_.back()->at = pieces_.size() - 1;
@@ -164,7 +164,8 @@ JobIndex::Entry JobIndex::take_out(JobId job) {
     return take_out(*slot.piece, static_cast<std::size_t>(found - jobs.begin()));
 }
 
-// Merges the rests of two pieces, so that the number of pieces follows that of jobs.
+// Merges two pieces that have become small, so that the number of pieces follows the number of
+// jobs.
 void JobIndex::unite(Piece& piece) {
     std::size_t gone = piece.at;
     if (!piece.jobs.empty()) {
@@ -223,7 +224,7 @@ void JobIndex::fill(std::vector<JobEntry> entries) {
     clear();
     std::sort(entries.begin(), entries.end(), comes_before);
     for (JobEntry& entry : entries) {
-        // Each piece keeps free room, so that the first insertion does not split it.
+        // Each piece keeps free space, so that the first insertion does not split it.
         if (pieces_.empty() || pieces_.back()->jobs.size() >= kPieceMax * 3 / 4) {
             pieces_.push_back(std::make_unique<Piece>());
             pieces_.back()->at = pieces_.size() - 1;

@@ -1,18 +1,17 @@
 #pragma once
-// All jobs in the order of lists (namespace, shown name, key), with counts: the page at any
-// position
-// of any selection costs what it returns and one look at the counts of the pieces of the order,
-// never the rows before it.
-// //
+// All jobs in the order of lists (namespace, shown name, key), with counts of rows. A page at any
+// position of any selection costs what it returns and one look at the counts of the pieces of the
+// order. Rows before the page are not visited.
+//
 //   pieces of up to kPieceMax jobs, in order:              [a a b c] [d d e] [f g g h] ...
 //   for each recent selection, its rows in each piece:      3         0       4        ...
-// //
-// A change of a job marks its piece; a selection counts marked pieces again at its next use. So
-// changes cost the same for any number of selections, and any combination of filters has counts of
-// its own. The namespace is not part of a selection's counts: its jobs are contiguous.
-// //
-// Owner, thread: the Listing's. Selections kept: kSelectionsMax; the least recently used is
-// dropped.
+//
+// A change of a job marks its piece; a selection counts marked pieces again when it is used next.
+// So changes cost the same for any number of selections, and any combination of filters has its own
+// counts. The namespace is not part of a selection's counts, because its jobs are contiguous.
+//
+// Owner, thread: the Listing's. At most kSelectionsMax selections are kept; the least recently used
+// one is dropped.
 
 #include <cstdint>
 #include <memory>
@@ -31,9 +30,10 @@ struct JobSelection {
     std::optional<std::string> pool;
     std::optional<std::string> queue;
     std::optional<JobKind> kind;
-    bool made_elsewhere = false;        // only pods of Kubernetes users, which have no kind
-    std::optional<std::string> status;  // of the job, or of a pod: its phase or its waiting reason
-    bool by_pod = false;                // one row per pod; else one per job
+    bool made_elsewhere = false;  // only pods of Kubernetes users, which have no kind
+    // status of the job; by pod: phase or waiting reason of the pod
+    std::optional<std::string> status;
+    bool by_pod = false;  // one row per pod; else one per job
 };
 
 class JobIndex {
@@ -49,14 +49,14 @@ public:
     void remove(JobId job);
     void remove_summary(const ObjectKey& job);
     void clear();
-    // All entries at once, in any order: the initial load.
+    // Adds all entries at once, in any order, at the initial load.
     void fill(std::vector<JobEntry> entries);
 
     [[nodiscard]] const JobEntry* find(JobId job) const;  // null: none
     [[nodiscard]] const JobEntry* find_summary(const ObjectKey& job) const;
     [[nodiscard]] std::size_t size() const { return size_; }
 
-    // Rows of one job: this many, from the selected row `first` on.
+    // Rows of one job: `count` rows from the selected row `first` on.
     struct Rows {
         const JobEntry* job = nullptr;
         std::uint32_t first = 0;
@@ -69,24 +69,25 @@ public:
     // Writes to `page`, whose memory is reused. Entries stay valid until the next change.
     void read_page(const JobSelection& selection, const ListingNames& names, std::uint64_t first,
                    std::uint64_t count, Page& page);
-    // Whether the selection contains this pod of a job; requires a selection by pod with a status.
+    // Whether the selection contains this pod of a job. The selection must be by pod and have a
+    // status.
     [[nodiscard]] static bool is_selected(const JobEntry& job, const PodFacts& pod,
                                           const JobSelection& selection);
 
-    // Jobs with this shown name; an empty namespace means any.
+    // Reads the jobs with this shown name; an empty namespace means any.
     void read_named(std::string_view namespace_name, std::string_view shown,
                     std::vector<const JobEntry*>& out) const;
-    // Namespaces of the jobs, in order.
+    // Visits the namespaces of the jobs, in order.
     template <typename Visit>
     void visit_namespaces(Visit visit) const;
-    // All entries, in order.
+    // Visits all entries, in order.
     template <typename Visit>
     void visit(Visit visit) const {
         for (const auto& piece : pieces_) {
             for (const auto& entry : piece->jobs) visit(*entry);
         }
     }
-    // Empty if the pieces are consistent; else what is wrong.
+    // Empty if the pieces are consistent; otherwise a description of the inconsistency.
     [[nodiscard]] std::string check() const;
 
 private:
@@ -95,7 +96,7 @@ private:
         std::size_t at = 0;  // index in the pieces
         std::vector<Entry> jobs;
     };
-    // The position of a job's entry; the entry of a summary is found by its place in the order.
+    // The position of a job's entry. The entry of a summary is found by its place in the order.
     struct Slot {
         JobEntry* entry = nullptr;
         Piece* piece = nullptr;
@@ -124,19 +125,19 @@ private:
     };
 
     static std::uint32_t rows_in(const JobEntry& entry, const Query& query);
-    // False: the selection is always empty.
+    // Translates names to numbers. False: no job can match the selection.
     static bool compile(const JobSelection& selection, const ListingNames& names, Query& query);
     const Counts& count(const Query& query);
     void count_piece(Counts& counts, std::size_t piece) const;
     [[nodiscard]] std::uint64_t rows_before(const Counts& counts, Place place) const;
-    // The first job that is not before the key.
+    // The position of the first job that is not before the key.
     [[nodiscard]] Place lower_bound(std::string_view namespace_name, std::string_view shown,
                                     std::string_view key) const;
     [[nodiscard]] Place end() const { return {pieces_.size(), 0}; }
     [[nodiscard]] const JobEntry* at(Place place) const;  // null: the end
     [[nodiscard]] Place namespace_end(std::string_view namespace_name) const;
     [[nodiscard]] Place next(Place place) const;
-    [[nodiscard]] Place place_of_summary(const ObjectKey& job) const;  // the end: none
+    [[nodiscard]] Place place_of_summary(const ObjectKey& job) const;  // the end if there is none
     void insert(Entry entry);
     Entry take_out(Piece& piece, std::size_t job);
     Entry take_out(JobId job);

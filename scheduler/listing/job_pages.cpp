@@ -1,4 +1,4 @@
-// Pages of a selection, from the counts of rows in each piece.
+// Finds pages of a selection by the counts of rows in each piece.
 
 #include <algorithm>
 #include <utility>

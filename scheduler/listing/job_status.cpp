@@ -68,7 +68,7 @@ JobStatus status_of(const JobRow& job, const PodTally& tally, std::int64_t wante
                                                                         : JobStatus::pending;
         }
     }
-    if (tally.succeeded + tally.failed == 0) {  // no pods: not yet, or not any more
+    if (tally.succeeded + tally.failed == 0) {  // no pods: not created yet, or removed
         if (job.run.last_phase == PodPhase::succeeded) return JobStatus::succeeded;
         if (job.run.last_phase == PodPhase::failed) return JobStatus::failed;
         return JobStatus::pending;

@@ -30,12 +30,12 @@ constexpr std::string_view to_string(PodPhase phase) {
     constexpr std::string_view names[] = {"Pending", "Running", "Succeeded", "Failed"};
     return names[static_cast<std::size_t>(phase)];
 }
-// "Terminating", the waiting reason of its kubelet (ContainerCreating, CrashLoopBackOff), or its
-// phase.
+// "Terminating", the reason why its kubelet waits (ContainerCreating, CrashLoopBackOff), or the
+// pod's phase.
 std::string_view pod_status(const PodFacts& pod);
-bool is_ready(const PodFacts& pod);  // all its containers run
+bool is_ready(const PodFacts& pod);  // all containers of the pod run
 
-// The pods of a job by what counts for its status, including pods that are gone.
+// The pods of a job counted by what decides the job's status, including pods that are gone.
 struct PodTally {
     std::int64_t pending = 0;
     std::int64_t running = 0;

@@ -16,7 +16,7 @@ Value value_at(const std::vector<Value>& sums, Id id) {
     return id.exists() && id.value() < sums.size() ? sums[id.value()] : Value{};
 }
 
-// If one of them is longer, the rest must be empty.
+// Compares two vectors. If one of them is longer, its further elements must be empty.
 template <typename Value>
 bool are_equal(const std::vector<Value>& a, const std::vector<Value>& b) {
     const std::vector<Value>& longer = a.size() < b.size() ? b : a;

@@ -1,6 +1,6 @@
 #pragma once
-// Sums over all jobs, updated as entries are added, changed and removed: what metrics and lists of
-// pools and queues show of jobs.
+// Sums over all jobs for metrics and for lists of pools and queues. They are updated as entries are
+// added, changed and removed.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpuctl {
 
-// Waiting and running work of a queue itself.
+// Waiting and running work in a queue, without the queues below it.
 struct QueueWork {
     std::int64_t jobs_waiting = 0;
     std::int64_t jobs_running = 0;
@@ -33,16 +33,19 @@ public:
     using ByStatus = std::array<std::int64_t, kJobStatusCount>;
     [[nodiscard]] const ByStatus& by_status() const { return by_status_; }
     using ByReason = std::array<std::int64_t, kReasons.size()>;
-    // Waiting jobs that are in no queue, and jobs that lack pods and have no waiting pod.
+    // Waiting jobs that are in no queue, and jobs that lack pods and have no waiting pod, by
+    // reason.
     [[nodiscard]] const ByReason& held_by_reason() const { return held_by_reason_; }
     [[nodiscard]] const ByReason& lacking_by_reason() const { return lacking_by_reason_; }
-    [[nodiscard]] std::int64_t waiting() const { return waiting_; }  // in queues or not
+    // jobs in queues and outside of queues
+    [[nodiscard]] std::int64_t waiting() const { return waiting_; }
 
     [[nodiscard]] QueueWork of_queue(QueueId queue) const;
-    // Queues that jobs name and the pool does not have, by name.
+    // Work in queues that jobs name and the pool does not have, by name of the queue.
     using Undeclared = std::map<std::pair<PoolId, NameId>, QueueWork>;
     [[nodiscard]] const Undeclared& undeclared() const { return undeclared_; }
-    // By namespace (NameId): the requests of its pods that hold nodes; zero if there are none.
+    // By namespace (NameId): the requests of its pods that hold capacity on nodes; zero if there
+    // are none.
     [[nodiscard]] const std::vector<Load>& on_nodes() const { return on_nodes_; }
     [[nodiscard]] std::int64_t jobs_of_pool(NameId pool) const;
     [[nodiscard]] std::int64_t pods_that_say(WordId status) const;

@@ -41,7 +41,8 @@ void Listing::refresh(std::uint64_t revision) {
     changes.jobs().take(changed_);
     changed_summaries_.clear();
     changed_summaries_.swap(changes.summaries());
-    // A name belongs to a job or to a summary: remove the old entry before the new one is added.
+    // A name belongs to a job or to a summary: the old entry is removed before the new one is
+    // added.
     const FinishedJobs& finished = state_.jobs.finished_jobs();
     for (const ObjectKey& key : changed_summaries_) {
         if (finished.find(key) == nullptr) update_summary(key);
@@ -92,7 +93,8 @@ void Listing::add_with_pod(const ObjectKey& pod, std::vector<const JobEntry*>& o
     }
     std::vector<const JobEntry*> called;
     const std::string_view name{pod.name};
-    // The length of the job name, without the suffixes that controllers add: ranks, roles, hashes.
+    // Finds the length of the job name, without the suffixes that controllers add: ranks, roles,
+    // hashes.
     std::size_t end = name.npos;
     for (int parts = 0; parts <= kNamePartsMost; ++parts) {
         index_.read_named(pod.namespace_name, name.substr(0, end), called);
@@ -156,7 +158,8 @@ JobSums::ByReason Listing::waiting_by_reason() const {
     const auto at = [&out](Reason reason) -> std::int64_t& {
         return out[static_cast<std::size_t>(reason)];
     };
-    if (!state_.session.synced() || !state_.session.leading()) {  // before any other blocker
+    // reported before any other blocker
+    if (!state_.session.synced() || !state_.session.leading()) {
         at(state_.session.synced() ? Reason::not_leader : Reason::not_synced) += sums_.waiting();
     } else {
         const QueueBook::CountByReason& in_queues = state_.waiting.book().jobs_by_reason();

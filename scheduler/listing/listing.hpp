@@ -1,11 +1,11 @@
 #pragma once
-// The read model of jobs, nodes and queues, updated with the state so that a query costs what it
-// returns (docs/adr/0031-reads.md): an index over jobs, sums over jobs and nodes, positions in
+// The read model of jobs, nodes and queues. It is updated with the state so that a query costs what
+// it returns (docs/adr/0031-reads.md): an index of jobs, sums over jobs and nodes, positions in
 // line, reasons and start estimates.
 //
-// It reads the state and changes nothing; it is not part of the image. The first query pays for one
-// pass over everything; from then on the state logs its changes (state/changes.hpp), and refresh()
-// reads only those.
+// It reads the state and changes nothing; it is not part of the image. The first query reads
+// everything once. From then on the state logs its changes (state/changes.hpp), and refresh() reads
+// only those.
 //
 // Lifecycle, owner, thread: the Engine's. Results are valid until the next step.
 
@@ -27,13 +27,13 @@ class Listing {
 public:
     explicit Listing(ClusterState& state);
 
-    // Updates it to the state; every step of the state has another `revision`.
+    // Applies the changes of the state. Every step of the state has another `revision`.
     void refresh(std::uint64_t revision);
     // The number of jobs that have changed since the last refresh.
     [[nodiscard]] std::size_t behind() const {
         return state_.jobs.changes().jobs().size() + state_.jobs.changes().summaries().size();
     }
-    // The policy has changed.
+    // Call it when the policy has changed.
     void note_policy() { starts_.forget(); }
 
     [[nodiscard]] const ClusterState& state() const { return state_; }
@@ -46,22 +46,23 @@ public:
                    JobIndex::Page& page) {
         index_.read_page(selection, names_, first, count, page);
     }
-    // Jobs with a pod of this name, including ended jobs without rows. An empty namespace means
-    // any.
+    // Reads the jobs with a pod of this name, including finished jobs without rows. An empty
+    // namespace means any.
     void read_with_pod(std::string_view namespace_name, std::string_view pod,
                        std::vector<const JobEntry*>& out) const;
     [[nodiscard]] std::int64_t position_of(JobId job);
     [[nodiscard]] std::optional<StartEstimate> start_of(JobId job) const;
-    // The reason why it does not start; none: no pod of it waits.
+    // The reason why the job does not start; none: no pod of the job waits.
     [[nodiscard]] Reason reason_of(const JobEntry& entry);
-    // The same with facts and figures; nothing: no pod of the job waits.
+    // The first blocker of the job with facts and figures; nothing: no pod of the job waits.
     [[nodiscard]] std::optional<Explanation> first_blocker(JobId job) {
         return reasons_.first_blocker(state_, job);
     }
     // Waiting jobs by the reason of their last refusal, and jobs that are held or lack pods.
     [[nodiscard]] JobSums::ByReason waiting_by_reason() const;
 
-    // Updates the start estimates if they are due and the work is small; else work remains.
+    // Updates the start estimates if they are due and the work is small. Otherwise has_work() is
+    // true afterwards.
     void refresh_starts() { starts_.refresh(state_, order_, revision_); }
     [[nodiscard]] bool has_work() const { return starts_.is_at_work(); }
     [[nodiscard]] bool are_starts_too_old() const { return starts_.is_too_old(state_.now()); }

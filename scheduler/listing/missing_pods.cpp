@@ -34,7 +34,7 @@ fact::PodsMissing cause_of(const JobRow& job, bool one_failed) {
     return {one_failed ? PodsMissingCause::last_pod_failed : PodsMissingCause::unknown, ""};
 }
 
-// For a gang that ran, holds capacity, and has no waiting pod.
+// Explains a gang that ran, holds capacity, lacks ranks and has no waiting pod.
 std::optional<Explanation> explain_missing_ranks(const ClusterState& state, const JobRow& job) {
     const std::optional<GangSize> size = state.gangs.gang_of(job);
     if (!size || size->ranks <= 0 || !has_started(job.gang.phase())) return std::nullopt;

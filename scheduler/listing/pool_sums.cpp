@@ -10,8 +10,8 @@ namespace {
 
 using ByColumn = boost::container::small_vector<std::int64_t, 16>;
 
-// The requests of its pods, by column; fractions of GPUs count in the column of whole GPUs.
-// Nominated room is not in use yet.
+// The requests of the node's pods, by column. Fractions of GPUs count in the column of whole GPUs.
+// Nominated room does not count, because it is not in use yet.
 ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claimed) {
     const Capacity& capacity = state.nodes.capacity();
     ByColumn used(capacity.columns(), 0);

@@ -1,6 +1,6 @@
 #pragma once
-// Sums over the nodes of each pool, updated as nodes change: what metrics and lists of pools show
-// of GPUs.
+// Sums over the nodes of each pool, for metrics and for lists of pools. They are updated as nodes
+// change.
 
 #include <cstdint>
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace gpuctl {
 
-// The GPUs by state, in thousandths of a GPU; each GPU is in one state.
+// Amounts of GPUs by state, in thousandths of a GPU; each GPU is in one state.
 struct GpuStates {
     GpuMilli available;
     GpuMilli allocated;
-    GpuMilli reserved;     // free, and nominated or kept by a reservation
+    GpuMilli reserved;     // free, and nominated or reserved
     GpuMilli maintenance;  // idle, and closed by a window or a cordon
-    GpuMilli failed;       // idle on an unhealthy node, or not offered by their machine
+    GpuMilli failed;       // idle on an unhealthy node, or not offered by the machine
     void add(const GpuStates& other, std::int64_t times = 1);
     friend bool operator==(const GpuStates&, const GpuStates&) = default;
 };
@@ -25,18 +25,19 @@ struct GpuStates {
 GpuStates states_of(const ClusterState& state, NodeId node, GpuMilli total, GpuMilli used,
                     GpuMilli claimed);
 
-// The contribution of one node to its pool. All amounts are in whole GPUs or fractions of them.
+// The contribution of one node to the sums of its pool. All amounts are in whole GPUs or fractions
+// of them.
 struct NodeGlance {
     PoolId pool;  // none: the node is unknown and does not count
     GpuMilli total;
     GpuMilli used;  // never more than the total
     GpuMilli claimed;
-    GpuMilli excess;  // requested beyond what the node offers
+    GpuMilli excess;  // requested amount beyond what the node offers
     bool has_excess = false;
-    bool is_closed = false;  // in maintenance, or unhealthy
+    bool is_closed = false;  // in maintenance, or reported unhealthy
     bool takes_work = false;
-    GpuMilli free;         // for work: zero if the node takes none
-    GpuMilli wholly_free;  // likewise, without rests of GPUs in partial use
+    GpuMilli free;         // free for work; zero if the node takes none
+    GpuMilli wholly_free;  // completely idle GPUs that work may use; zero if the node takes none
     GpuStates states;
     std::string gpu_model;
     friend bool operator==(const NodeGlance&, const NodeGlance&) = default;
@@ -56,9 +57,9 @@ struct PoolSum {
     GpuMilli free;
     GpuMilli excess;
     GpuStates states;
-    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // of nodes that take work
+    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // only nodes that take work
     struct OfModel {
-        std::int64_t gpus = 0;  // whole ones
+        std::int64_t gpus = 0;  // number of whole GPUs
         std::int64_t nodes = 0;
         friend bool operator==(const OfModel&, const OfModel&) = default;
     };

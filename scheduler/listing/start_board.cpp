@@ -8,8 +8,9 @@ namespace gpuctl {
 namespace {
 
 constexpr std::int64_t kPiecesPerMs = 10'000;
-constexpr std::int64_t kPart = 100;  // at most one part in this many of the time
-// The cost of putting one job of a line in its position.
+// the computation takes at most one part in this many of the time
+constexpr std::int64_t kPart = 100;
+// The cost of one job when a line is read.
 constexpr std::int64_t kLineWork = 2;
 
 std::int64_t work_in(const ClusterState& state, const WaitingOrder& order) {
@@ -98,7 +99,8 @@ void StartBoard::end_pool(PoolId pool) {
     ++pool_;
 }
 
-// Queues by their priority; queues of one priority alternate by position, the older job first.
+// Reads the queues by their priority. Queues of one priority alternate by position, the older job
+// first.
 void StartBoard::read_line(const ClusterState& state, WaitingOrder& order, PoolId pool,
                            std::vector<JobId>& line) {
     std::map<std::int64_t, std::vector<std::vector<WaitingJob>>> by_priority;

@@ -1,10 +1,10 @@
 #pragma once
-// The start estimates of waiting jobs, as lists show them (plan/estimate/start_estimate.hpp):
-// computed on request for whole lines, and cached. A long computation is done in pieces, between
-// which the engine continues, and uses at most a hundredth of the time; until it ends the previous
-// result is returned. So an estimate is up to a hundred times as old as its computation takes:
-// milliseconds in a small cluster, some seconds with a hundred thousand jobs. Jobs that came since
-// then have none.
+// The start estimates of waiting jobs, as lists show them (plan/estimate/start_estimate.hpp). They
+// are computed on request for whole lines, and cached. A long computation is done in pieces,
+// between which the engine continues, and uses at most a hundredth of the time; until it ends the
+// previous result is returned. So an estimate is up to a hundred times as old as its computation
+// takes: milliseconds in a small cluster, some seconds with a hundred thousand jobs. Jobs that
+// arrived since the previous result have no estimate.
 //
 // Owner, thread: the Listing's.
 
@@ -20,8 +20,8 @@ namespace gpuctl {
 
 class StartBoard {
 public:
-    // Work is counted in units of about 100 ns.
-    static constexpr std::int64_t kAtOnce = 20'000;  // is done while the reader waits
+    // Amounts of work are in units of about 100 ns.
+    static constexpr std::int64_t kAtOnce = 20'000;  // done at once, while the reader waits
     static constexpr std::int64_t kPiece = 10'000;
     static constexpr Duration kOldest = Duration::seconds(10);
     // The number of jobs of a pool's line that are examined to find jobs with an estimate.
@@ -29,18 +29,18 @@ public:
 
     // Starts an update if it is due, and completes it if it is small.
     void refresh(const ClusterState& state, WaitingOrder& order, std::uint64_t revision);
-    // Further calls of work() are needed.
+    // True if the update needs further calls of work().
     [[nodiscard]] bool is_at_work() const { return is_at_work_; }
     void work(const ClusterState& state, WaitingOrder& order, std::int64_t amount);
-    // An update is in progress, and the previous result is too old to show, because there was no
-    // query for a while.
+    // True if an update is in progress and the previous result is too old to show, because there
+    // was no query for a while.
     [[nodiscard]] bool is_too_old(Instant now) const {
         return is_at_work_ && (computed_revision_ == 0 || now - computed_at_ > kOldest);
     }
-    // The policy has changed: the update in progress is discarded.
+    // Called when the policy has changed: discards the update in progress.
     void forget();
 
-    // For a job that waits in a queue; no estimate is in the past.
+    // The estimate of a job that waits in a queue; no estimate is in the past.
     [[nodiscard]] std::optional<StartEstimate> of(const ClusterState& state, JobId job) const;
 
 private:
@@ -62,13 +62,13 @@ private:
     std::uint64_t computed_revision_ = 0;
     std::int64_t computed_second_ = 0;
     Instant computed_at_;
-    Instant next_at_;  // not before
+    Instant next_at_;  // no update begins before this time
 
     bool is_at_work_ = false;
     std::uint64_t revision_ = 0;  // revision of the current computation
     std::int64_t second_ = 0;
     std::int64_t work_done_ = 0;
-    std::uint32_t pool_ = 0;  // the pool in progress
+    std::uint32_t pool_ = 0;  // the pool that is computed now
     std::unique_ptr<StartForecast> forecast_;
 };
 

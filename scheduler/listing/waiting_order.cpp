@@ -58,7 +58,8 @@ namespace {
 
 constexpr std::int64_t kComparisonNs = 150;
 
-// Jobs of one class are consecutive by age unless their priority grows while they wait.
+// True if the priority of jobs grows while they wait. Otherwise jobs of one class are consecutive
+// by age.
 bool ages(const ClusterState& state, QueueId queue) {
     return state.policy().ageing_step > 0 && state.queue(queue).order != QueueOrder::fifo;
 }
@@ -124,7 +125,8 @@ std::size_t WaitingOrder::waiting_in(QueueId queue) const {
     return queue.value() < queues_.size() ? queues_[queue.value()].size : 0;
 }
 
-// Compares two groups by the terms of their queue's order alone: each is taken as the older one.
+// Compares two groups by the terms of their queue's order without age: each group is taken as the
+// older one.
 void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint64_t revision) {
     Queue& queue = queue_at(id);
     const std::int64_t second = state.now().ms() / 1'000;
@@ -139,7 +141,7 @@ void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint6
     queue.second = second;
     queue.are_summed = false;
     queue.tiers.clear();
-    line_.leavers = {};  // valid for one Plan: pods that are gone stay in it
+    line_.leavers = {};  // valid for one Plan: otherwise it would keep pods that are gone
     line_.leavers.read(state, state.queue(id).pool);
     if (ages(state, id)) return;
     const auto goes_first = [&](const Group* a, const Group* b, bool a_is_older) {

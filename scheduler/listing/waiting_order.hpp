@@ -4,9 +4,9 @@
 //
 // Jobs of a queue that are equal by all terms of its order except age form one group, ordered by
 // age. There are as many groups as namespaces times priorities, for any number of jobs; with the
-// order SHORTEST as many as classes. Groups are sorted on request, and the result is cached until
-// the state or the second changes. A position is then a sum over the groups before it, and a search
-// in the groups that are equal to it.
+// order SHORTEST there are as many as classes. Groups are sorted on request, and the result is
+// cached until the state or the second changes. A position is then a sum over the groups before the
+// job's group, and a search in the groups that are equal to it.
 //
 // Owner, thread: the Listing's.
 
@@ -21,7 +21,8 @@
 
 namespace gpuctl {
 
-// Waiting jobs ordered by age, with the number of jobs before each: sorted runs of at most kRunMax.
+// Waiting jobs ordered by age, stored as sorted runs of at most kRunMax, so that the number of jobs
+// before a job is found quickly.
 class AgedJobs {
 public:
     void insert(const WaitingJob& job);
@@ -29,13 +30,13 @@ public:
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] const WaitingJob& front() const { return runs_.front().jobs.front(); }
-    // From the first to the last; valid until the next change.
+    // A position from the first job to the last; valid until the next change.
     struct Cursor {
         const AgedJobs* jobs = nullptr;
         std::size_t run = 0;
         std::size_t index = 0;
         [[nodiscard]] const WaitingJob& job() const { return jobs->runs_[run].jobs[index]; }
-        // False: that was the last job.
+        // Moves to the next job. False: there was none.
         bool advance() {
             if (++index < jobs->runs_[run].jobs.size()) return true;
             index = 0;
@@ -43,17 +44,16 @@ public:
         }
     };
     [[nodiscard]] Cursor begin() const { return {this, 0, 0}; }
-    // The number of jobs before it.
+    // The number of jobs before `job`.
     [[nodiscard]] std::size_t rank_of(const WaitingJob& job) const;
-    // The number of jobs, from the first on, that satisfy `is_before`; stops at the first that does
-    // not.
+    // The number of jobs at the beginning that satisfy `is_before`: counting stops at the first job
+    // that does not.
     template <typename IsBefore>
     [[nodiscard]] std::size_t count_before(IsBefore is_before) const;
 
 private:
     static constexpr std::size_t kRunMax = 256;
-    // The last jobs of the runs are stored next to each other, so that a search reads few cache
-    // lines.
+    // `last` is stored in the run itself, so that a search for a run reads few cache lines.
     struct Run {
         WaitingJob last;
         std::vector<WaitingJob> jobs;
@@ -65,11 +65,12 @@ private:
 
 class WaitingOrder {
 public:
-    // Call it when the job enters, leaves or changes its place in the queue book.
+    // Call it when the job enters or leaves the queue book, or changes its place there.
     void update(const ClusterState& state, JobId job);
     void clear();
 
-    // 1-based; 0: it does not wait in a queue. `revision` changes with every change of the state.
+    // The position from 1 on; 0: the job does not wait in a queue. `revision` changes with every
+    // change of the state.
     std::int64_t position_of(const ClusterState& state, JobId job, std::uint64_t revision);
 
     // Writes the next jobs of the queue, at most `most`, to `out`.
@@ -82,7 +83,8 @@ private:
         std::int32_t priority = 0;
         TenantId tenant;
         bool resumes = false;
-        std::uint64_t serial = 0;  // of the class, if classes differ by more than that
+        // of the class, if further members of the class key decide the order
+        std::uint64_t serial = 0;
         friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
     };
     struct Group {
@@ -92,7 +94,7 @@ private:
     struct Queue {
         std::map<GroupKey, Group> groups;
         std::size_t size = 0;
-        // Groups in order; groups of one tier are merged by age.
+        // The groups in their order. Groups of one tier are equal and are merged by age.
         std::vector<std::vector<Group*>> tiers;
         std::uint64_t revision = 0;  // revision of the sorted groups; 0: not sorted
         std::int64_t second = 0;

@@ -1,6 +1,6 @@
 #pragma once
 // Words as numbers, compared without case: statuses, pools and queues that lists filter by. A word
-// is never removed; the number of words is that of pools, queues and kubelet reasons.
+// is never removed; there are as many words as pools, queues and reasons of kubelets.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ using WordId = DenseId<struct WordTag>;
 class Words {
 public:
     WordId id_of(std::string_view word) {
-        // Most words were seen before in the same spelling.
+        // Most words are already known in the same spelling.
         if (const auto known = as_written_.find(word); known != as_written_.end()) {
             return known->second;
         }

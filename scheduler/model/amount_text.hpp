@@ -1,5 +1,5 @@
 #pragma once
-// Amounts and times as messages show them.
+// Texts of amounts and times as messages show them.
 
 #include <cstdint>
 #include <string>
@@ -16,16 +16,17 @@ namespace gpuctl::amounts {
 
 std::string gpus(std::int64_t milli);       // "3", "0.5"
 std::string gpus_noun(std::int64_t milli);  // "1 GPU", "3 GPUs"
-// With the noun of the resource: "3 GPUs", "3 mig-1g.10gb slices", "3 shares of a GPU".
+// An amount with the noun of its resource: "3 GPUs", "3 mig-1g.10gb slices", "3 shares of a GPU".
 std::string gpus_noun(std::string_view resource, std::int64_t milli);
 std::string gpu_part(std::int64_t milli);  // "500/1000"
 std::string count(std::int64_t n, const char* one, const char* many);
 std::string ranks_text(std::int64_t ranks);  // "1 rank", "3 ranks"
 // "8 GPUs", "500m CPU", "3 example.com/fpga".
 std::string amount_text(ResourceKind kind, const std::string& resource, std::int64_t amount);
-// What a limit allows, holds or is asked for, by its unit: "8", "500m", "256Gi", "40.5" GPU-hours.
+// An amount of a limit in its unit, without the noun: "8", "500m", "256Gi", "40.5" (GPU-hours).
 std::string limit_amount(fact::LimitUnit unit, std::int64_t amount);
-// The same with its noun: "8 GPUs", "500m CPU", "256Gi memory", "1 job", "40.5 GPU-hours".
+// An amount of a limit with its noun: "8 GPUs", "500m CPU", "256Gi memory", "1 job", "40.5
+// GPU-hours".
 std::string limit_amount_noun(fact::LimitUnit unit, std::int64_t amount);
 // "2d 3h", "3h 20m", "45s": the two largest units, rounded up.
 std::string span(Duration length);

@@ -1,6 +1,6 @@
 #pragma once
 // Every action that the engine can request. Each remote write carries its id, the epoch that fences
-// it and its preconditions; its outcome returns as an event.
+// it and its preconditions. Its outcome returns as an event.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -23,15 +23,16 @@ struct PodReference {
 };
 BOOST_DESCRIBE_STRUCT(PodReference, (), (key, uid))
 
-// -> BindOutcome
+// Binds a pod to a node. -> BindOutcome
 struct BindPod {
     EffectId id{};
     Epoch epoch{};
     PodReference pod;
     std::string node;
-    std::int32_t gang_attempt = 0;        // 0: not in a gang
-    Instant deadline;                     // outcome `failed` if it was not sent by then
-    std::int32_t gpu_device = kNoDevice;  // for a fraction of a GPU: pods with one number share
+    std::int32_t gang_attempt = 0;  // 0: not in a gang
+    Instant deadline;               // if it was not sent by then, its outcome is `failed`
+    // for a fraction of a GPU: pods with the same number share a GPU
+    std::int32_t gpu_device = kNoDevice;
 };
 BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline, gpu_device))
 
@@ -44,16 +45,17 @@ struct DeletePod {
 };
 BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod))
 
-// -> WorkloadOutcome. Success if an object with our uid exists already.
+// Creates the object of a job. -> WorkloadOutcome, a success if an object with our uid exists
+// already.
 struct CreateWorkload {
     EffectId id{};
     Epoch epoch{};
     Boxed<JobRecord> job;  // always present; by far the largest member of an effect
-    Instant deadline{};    // outcome "not done, retryable" if it could not be sent by then
+    Instant deadline{};    // if it could not be sent by then, its outcome is "not done, retryable"
 };
 BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job, deadline))
 
-// -> WorkloadOutcome. Success if the object does not exist.
+// Deletes the object of a job. -> WorkloadOutcome, a success if the object does not exist.
 struct DeleteWorkload {
     EffectId id{};
     Epoch epoch{};
@@ -63,7 +65,7 @@ struct DeleteWorkload {
 };
 BOOST_DESCRIBE_STRUCT(DeleteWorkload, (), (id, epoch, key, kind, force))
 
-// The job's explanation changed: report it to its users (events, conditions). Best effort, no
+// Reports a changed explanation of the job to its users (events, conditions). Best effort, no
 // outcome.
 struct ReportPending {
     ObjectKey job;
@@ -72,24 +74,24 @@ struct ReportPending {
 };
 BOOST_DESCRIBE_STRUCT(ReportPending, (), (job, pods, explanation))
 
-// All pods of this round are bound. Best effort, no outcome.
+// Reports that all pods of a round are bound. Best effort, no outcome.
 struct ReportStarted {
     ObjectKey job;
     std::vector<PodReference> pods;
     std::vector<std::string> nodes;  // same order as `pods`
     Duration waited;
-    std::vector<Fact> notes;  // about what was ignored
+    std::vector<Fact> notes;  // facts about what was ignored
 };
 BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited, notes))
 
-// Send WokeUp at this time. It replaces the previous request. -> WokeUp
+// Requests WokeUp at this time. It replaces the previous request. -> WokeUp
 struct WakeAt {
     Instant at;
 };
 BOOST_DESCRIBE_STRUCT(WakeAt, (), (at))
 
 // Evicts a pod to make room for another job. The pod gets its own grace period, its controller
-// makes it again, and PodDisruptionBudgets apply (Kubernetes Eviction API). -> PodEvictOutcome
+// creates it again, and PodDisruptionBudgets apply (Kubernetes Eviction API). -> PodEvictOutcome
 struct EvictPod {
     EffectId id{};
     Epoch epoch{};
@@ -115,12 +117,12 @@ struct ResizeWorkload {
 };
 BOOST_DESCRIBE_STRUCT(ResizeWorkload, (), (id, epoch, key, job_uid, from, to, why))
 
-// From now on only a summary of this finished job is kept (docs/adr/0030): the engine no longer
-// needs the cluster's copy of the job and its pods. Nothing is removed from a cluster with other
-// users. Best effort, no outcome; a cluster that drops the pods reports them removed.
+// From now on only a summary of this finished job is kept (docs/adr/0030), and the engine no longer
+// needs the cluster's copy of the job and its pods. In a cluster with other users nothing is
+// removed. Best effort, no outcome; a cluster that drops the pods reports them as removed.
 struct DropDetails {
     ObjectKey job;
-    std::string job_uid;            // empty: the pods were not made for a submitted job
+    std::string job_uid;            // empty: the pods do not belong to a submitted job
     std::vector<std::string> pods;  // uids
 };
 BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))

@@ -1,5 +1,5 @@
 #pragma once
-// The effects of one or more steps, in execution order. clear() keeps the slots and the memory of
+// The effects of one or more steps, in execution order. clear() keeps the entries and the memory of
 // their texts, so that adding a bind in a steady state allocates nothing.
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace gpuctl {
 
 class EffectList {
 public:
-    // Returns a slot with the contents of an earlier effect of this kind: assign every member.
+    // Returns an entry that may hold an earlier effect of this kind: assign every member.
     template <typename Kind>
     Kind& reuse() {
         if (size_ == slots_.size()) slots_.emplace_back(std::in_place_type<Kind>);

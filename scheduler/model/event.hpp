@@ -49,8 +49,8 @@ struct GangRemoved {
     ObjectKey key;
 };
 BOOST_DESCRIBE_STRUCT(GangRemoved, (), (key))
-// Every informer has delivered its first complete list: from now on absence means that an object
-// does not exist.
+// Every informer has delivered its first complete list. From now on an object that is absent from
+// the lists does not exist.
 struct CacheSynced {};
 BOOST_DESCRIBE_STRUCT(CacheSynced, (), ())
 
@@ -71,11 +71,12 @@ BOOST_DESCRIBE_STRUCT(PolicyChanged, (), (policy))
 
 // --- outcomes of effects ---
 enum class BindResult : std::uint8_t {
-    bound,      // accepted, or read back as bound to our node
-    elsewhere,  // read back as bound to another node: the watch will report it, drop ours
-    gone,       // 404 or another uid
-    refused,    // forbidden, invalid, being deleted, gated: tried again after the longest pause
-    failed      // possibly bound, may be tried again after backoff
+    bound,  // accepted, or read back as bound to our node
+    // read back as bound to another node: the watch will report that bind, our bind is dropped
+    elsewhere,
+    gone,     // 404 or another uid
+    refused,  // forbidden, invalid, being deleted, gated: tried again after the longest pause
+    failed    // it may be bound; may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(BindResult, bound, elsewhere, gone, refused, failed)
 struct BindOutcome {
@@ -99,7 +100,7 @@ enum class EvictResult : std::uint8_t {
     gone,               // 404 or another uid
     disruption_budget,  // a PodDisruptionBudget refuses it now; tried again after backoff
     refused,            // permanently
-    failed              // possibly evicted, may be tried again after backoff
+    failed              // it may be evicted; may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(EvictResult, evicted, gone, disruption_budget, refused, failed)
 struct PodEvictOutcome {
@@ -114,9 +115,10 @@ struct WorkloadOutcome {
     EffectId effect{};
     ObjectKey key;
     bool done = false;
-    bool retryable = false;  // only if !done
+    bool retryable = false;  // only if it is not done
     std::string message;
-    ErrorCode code = ErrorCode::ClusterUnavailable;  // only if !done: reported to the client
+    // only if it is not done: reported to the client
+    ErrorCode code = ErrorCode::ClusterUnavailable;
 };
 BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message, code))
 
@@ -125,7 +127,7 @@ enum class ResizeResult : std::uint8_t {
     other_size,  // the job has neither the old nor the new size: `size` has it
     gone,        // 404, or another job of that name
     refused,     // permanently
-    failed       // possibly resized, may be tried again after backoff
+    failed       // it may be resized; may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(ResizeResult, resized, other_size, gone, refused, failed)
 struct WorkloadResizeOutcome {
@@ -149,19 +151,19 @@ struct WorkloadRemoved {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadRemoved, (), (key, job_uid))
 
-// The watch reports a workload with our labels whose job is unknown: another gpuctld made it, or
+// The watch reports a workload with our labels whose job is unknown: another gpuctld created it, or
 // the journal was lost. The API server decides what exists, so the job is added again.
 struct JobAdopted {
     JobRecord job;
 };
 BOOST_DESCRIBE_STRUCT(JobAdopted, (), (job))
 
-// Pods request these devices as `resource`. Another allocator than the node's resource counts
+// Pods request these devices as `resource`. Another allocator than the counts of node resources
 // assigns them (Kubernetes Dynamic Resource Allocation), so no pod that needs them can be placed
 // here.
 struct DeviceClassObserved {
     std::string name;
-    std::string resource;  // empty: they have no resource name
+    std::string resource;  // empty: the devices have no resource name
 };
 BOOST_DESCRIBE_STRUCT(DeviceClassObserved, (), (name, resource))
 struct DeviceClassRemoved {
@@ -169,8 +171,8 @@ struct DeviceClassRemoved {
 };
 BOOST_DESCRIBE_STRUCT(DeviceClassRemoved, (), (name))
 
-// A metrics source was read. At most kSignalsPerEventMax signals count, the rest are ignored; of
-// two readings of the same signal the newer one counts.
+// A metrics source was read. At most kSignalsPerEventMax signals count, further signals are
+// ignored. Of two readings of the same signal the newer one counts.
 struct MetricsObserved {
     std::vector<JobSignal> signals;
 };
@@ -185,7 +187,7 @@ BOOST_DESCRIBE_STRUCT(LeadershipChanged, (), (leading, epoch))
 // The time of a WakeAt effect has come.
 struct WokeUp {};
 BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
-// Start a planning cycle. The loop issues it after it has drained a batch of events; it is
+// Starts a planning cycle. The loop issues it after it has drained a batch of events; it is
 // journaled like every input.
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())

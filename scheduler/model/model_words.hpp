@@ -1,5 +1,5 @@
 #pragma once
-// The words of a GPU model label, as discovery or an operator writes it.
+// The words of a GPU model label, as GPU feature discovery or an operator writes it.
 
 #include <cstdint>
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace gpuctl {
 
-// In capitals: "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40GB.
+// The words in capitals: "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40GB.
 std::vector<std::string> model_words(std::string_view model);
-// "40GB", "100G", "96GIB" -> the number; nothing for any other word.
+// The number in "40GB", "100G" or "96GIB"; nothing for any other word.
 std::optional<std::int32_t> gigabytes_of(std::string_view word);
 // Whether one of the words is in `of`, a list of words separated by spaces.
 bool has_any_word(const std::vector<std::string>& words, std::string_view of);

@@ -20,7 +20,7 @@ struct NodeFacts {
     std::string pool;       // never empty; "default" for a node without a pool
     std::string gpu_model;  // as labelled, e.g. A100-80G; empty when unknown or no GPU
     std::string address;    // shown to users only
-    bool ready = true;      // shown to users only: taints block placement, not this
+    bool ready = true;      // shown to users only: taints block placement, `ready` does not
     bool unschedulable = false;
     Resources allocatable;  // not the capacity
     std::map<std::string, std::string> labels;
@@ -28,16 +28,16 @@ struct NodeFacts {
     Instant created_at;
     NodeTopology topology;
     std::string
-        unhealthy;  // why the node takes no work, as a health monitor reports it; empty: healthy
+        unhealthy;  // why a health monitor reports that the node must take no work; empty: healthy
     std::int64_t gpus_unhealthy =
-        0;  // that the machine has and does not offer; shown to users only
+        0;  // GPUs that the machine has and does not offer; shown to users only
     friend auto operator<=>(const NodeFacts&, const NodeFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeFacts, (),
                       (name, pool, gpu_model, address, ready, unschedulable, allocatable, labels,
                        taints, created_at, topology, unhealthy, gpus_unhealthy))
 
-// GPU models are names that people write: compared without case.
+// Names of GPU models are written by hand, so they are compared without case.
 inline bool same_gpu_model(std::string_view a, std::string_view b) {
     return same_without_case(a, b);
 }

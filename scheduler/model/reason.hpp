@@ -1,6 +1,7 @@
 #pragma once
-// Why a job waits. One closed set feeds explain output, Kubernetes events and conditions, metric
-// labels and docs. Add a line to the table below; everything else follows or fails to compile.
+// Why a job waits. One closed set is used for explain output, Kubernetes events and conditions,
+// metric labels and docs. Add a line to the table below; everything else follows or fails to
+// compile.
 
 #include <array>
 #include <cstdint>
@@ -79,7 +80,7 @@ constexpr const ReasonRow& row_of(Reason reason) {
     return kReasons[static_cast<std::size_t>(reason)];
 }
 constexpr std::string_view to_string(Reason reason) { return row_of(reason).label; }
-// Names for the layout of archives: a label is never reused with another meaning.
+// The names in layouts of archives: a label is never reused with another meaning.
 inline std::vector<std::string_view> archive_enumerators(Reason) {
     std::vector<std::string_view> names;
     for (const ReasonRow& row : kReasons) names.push_back(row.label);

@@ -1,6 +1,6 @@
 #pragma once
-// The kind of a resource decides the unit of its amount: GPUs and CPU in thousandths, memory in
-// bytes, everything else a count (an extended resource that holds storage: bytes).
+// The kind of a resource decides the unit of its amount: thousandths for GPUs and CPU, bytes for
+// memory, a count for everything else (bytes for an extended resource that holds storage).
 
 #include <boost/describe.hpp>
 #include <cstdint>

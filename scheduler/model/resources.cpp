@@ -8,7 +8,8 @@ GpuMilli in_whole_gpus(const GpuAmount& gpus) {
     const GpuShare named = share_of(gpus.resource);
     const std::int64_t parts = std::int64_t{named.parts} * gpus.share.parts;
     const std::int64_t of = std::int64_t{named.of} * gpus.share.of;
-    // In two steps, so that no intermediate value overflows: a part is never larger than its whole.
+    // Computed in two steps, so that no intermediate value overflows: `parts` is never larger than
+    // `of`.
     const std::int64_t whole = gpus.amount.value() / of * parts;
     return GpuMilli{whole + (gpus.amount.value() % of * parts + of - 1) / of};
 }

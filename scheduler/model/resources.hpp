@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-// A share of a whole GPU: `parts` of `of`.
+// A share of a whole GPU: `parts` / `of`.
 struct GpuShare {
     std::int32_t parts = 1;
     std::int32_t of = 1;
@@ -22,8 +22,8 @@ BOOST_DESCRIBE_STRUCT(GpuShare, (), (parts, of))
 struct GpuAmount {
     std::string resource;
     GpuMilli amount;
-    // If the name does not say it: for slices that a node offers as GPUs, and for replicas of a GPU
-    // that several containers share (docs/adr/0021).
+    // The share, if the name does not state it: for slices that a node offers as GPUs, and for
+    // replicas of a GPU that several containers share (docs/adr/0021).
     GpuShare share{};
     friend auto operator<=>(const GpuAmount&, const GpuAmount&) = default;
 };
@@ -43,7 +43,7 @@ inline constexpr std::string_view kEveryAddress = "0.0.0.0";
 struct HostPort {
     std::string protocol;  // TCP, UDP, SCTP
     std::int32_t port = 0;
-    std::string address;  // kEveryAddress: at all of them
+    std::string address;  // kEveryAddress: at all addresses
     friend auto operator<=>(const HostPort&, const HostPort&) = default;
 };
 BOOST_DESCRIBE_STRUCT(HostPort, (), (protocol, port, address))
@@ -56,17 +56,18 @@ struct Resources {
     std::int64_t pods = 0;
     std::vector<GpuAmount> gpus;
     std::vector<ExtendedAmount> extended;
-    // Sorted, without duplicates. Empty for a node: a node has every port once.
+    // Sorted, without duplicates. Empty for a node: a node has each port once.
     std::vector<HostPort> host_ports;
     friend auto operator<=>(const Resources&, const Resources&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended, host_ports))
 
-// In whole GPUs, rounded up: rounding must not exceed a quota.
+// The amount in whole GPUs, rounded up: a quota must not be exceeded by rounding.
 GpuMilli in_whole_gpus(const GpuAmount& gpus);
-// All GPUs of a pod or node, whatever their vendor; slices count as the share they are.
+// The sum over all GPUs of a pod or node, whatever their vendor. Slices count by their share.
 GpuMilli gpus_total(const Resources& resources);
-// The share that the offering node states for the resource; a whole GPU if it offers none.
+// The share that the offering node states for the resource; a whole GPU if the node does not offer
+// it.
 GpuShare share_offered(const Resources& offered, std::string_view resource);
 
 }  // namespace gpuctl

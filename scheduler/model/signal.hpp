@@ -1,6 +1,6 @@
 #pragma once
-// What a metrics source reports about a running job. Integers only; a signal whose value the source
-// does not have is reported as missing, which is not zero.
+// What a metrics source reports about a running job. Values are integers. A signal whose value the
+// source does not have is reported as missing, which is not zero.
 
 #include <boost/describe.hpp>
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace gpuctl {
 
-// Of all pods of the job together, over the window.
+// Each signal is for all pods of the job together, over the window.
 enum class SignalKind : std::uint8_t {
-    requests_running,     // in progress, mean
-    requests_waiting,     // accepted and not started, mean
-    request_rate,         // completed per second
-    request_latency,      // seconds, 95th percentile
-    time_to_first_token,  // seconds, 95th percentile
+    requests_running,     // requests in progress, mean
+    requests_waiting,     // requests accepted and not started, mean
+    request_rate,         // requests completed per second
+    request_latency,      // of requests, in seconds, 95th percentile
+    time_to_first_token,  // in seconds, 95th percentile
     token_rate,           // tokens generated per second
     gpu_busy,             // GPUs that computed, mean: 1,000 thousandths are one GPU
     kv_cache_used         // part of the key-value cache in use: 1,000 thousandths are all of it
@@ -27,11 +27,11 @@ BOOST_DESCRIBE_ENUM(SignalKind, requests_running, requests_waiting, request_rate
                     time_to_first_token, token_rate, gpu_busy, kv_cache_used)
 inline constexpr std::size_t kSignalKinds = 8;
 
-// One observation. "Never observed" is the absence of a reading; "missing" is a reading without a
-// value: the source answered, or was asked in vain, and had none.
+// One observation. "Never observed" means that there is no reading. "Missing" is a reading without
+// a value: the source answered without a value, or did not answer.
 struct SignalReading {
     std::optional<std::int64_t> milli;  // thousandths of the unit; absent: missing
-    Duration window;                    // the value is over this span, which ended at observed_at
+    Duration window;  // the value is for this span of time, which ended at observed_at
     Instant observed_at;
     friend auto operator<=>(const SignalReading&, const SignalReading&) = default;
 };
@@ -45,7 +45,7 @@ struct JobSignal {
 };
 BOOST_DESCRIBE_STRUCT(JobSignal, (), (job, kind, reading))
 
-// Of one event; an adapter reports more in further events.
+// The limit of one event; an adapter reports further signals in further events.
 inline constexpr std::size_t kSignalsPerEventMax = 256;
 
 }  // namespace gpuctl

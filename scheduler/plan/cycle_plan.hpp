@@ -1,9 +1,10 @@
 #pragma once
 // The decisions of one planning cycle, in the order in which they were made (docs/adr/0037). Commit
-// writes it, the Engine reads it: its figures count what is here. Ids and numbers only; the effects
-// have the texts.
+// writes it, the Engine reads it and counts its figures from it. It holds ids and numbers only; the
+// effects have the texts.
 //
-// Lifecycle, owner, thread: the Engine's; cleared for every cycle, so that its memory is reused.
+// Lifecycle, owner, thread: the Engine's. It is cleared for every cycle, so that its memory is
+// reused.
 
 #include <cstdint>
 #include <vector>
@@ -47,18 +48,20 @@ struct CyclePlan {
     };
     struct Refused {
         JobId job;
-        ClassId of;  // all jobs of the class; none: the job alone, which cannot be tried at all
+        // the class whose jobs are refused; none: one job is refused, which cannot be tried at all
+        ClassId of;
         Reason reason = Reason::none;
     };
     struct Reported {
         JobId job;
         Reason reason = Reason::none;
     };
-    // What the decisions cost.
+    // The effort that the cycle needed.
     struct Effort {
-        std::uint64_t attempts = 0;              // jobs tried
-        std::uint64_t known_refusals = 0;        // shapes known to find no room: not searched
-        std::uint64_t reservation_searches = 0;  // through all running work of a pool
+        std::uint64_t attempts = 0;  // jobs tried
+        // searches skipped because the shape was known to find no room
+        std::uint64_t known_refusals = 0;
+        std::uint64_t reservation_searches = 0;  // searches through all running work of a pool
     };
 
     std::vector<Placed> placed;

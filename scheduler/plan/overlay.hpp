@@ -1,7 +1,7 @@
 #pragma once
-// What a search reads and tries on: the state, and the same state's capacity, on which trial
-// placements are made and undone (Transaction, Reservation::Withholding). The state is unchanged
-// when the search returns. Decisions need a Commit (commit.hpp).
+// What a search reads and changes for a trial: the state, and the capacity of the same state, on
+// which trial placements are made and undone (Transaction, Reservation::Withholding). The state is
+// unchanged when the search returns. Decisions need a Commit (commit.hpp).
 
 #include "scheduler/state/cluster_state.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a cycle knows about the pool that it serves. The Planner opens one for each pool in turn and
-// passes it from phase to phase.
+// What a cycle knows about the pool that it serves. The Planner opens a PoolTurn for each pool in
+// turn and passes it from phase to phase.
 
 #include <cstdint>
 
@@ -15,24 +15,25 @@ namespace gpuctl {
 struct PoolTurn {
     PoolId pool;
     Line line;                           // the order of its waiting jobs
-    LimitHolds quota;                    // reserved for the heads of the line
+    LimitHolds quota;                    // quota reservations for heads of the line
     ShortWork short_work;                // the short-job reserve
-    Reservation* reservation = nullptr;  // of the head-of-line job; it may be empty
+    Reservation* reservation = nullptr;  // of the head-of-line job; may be empty
 
     // The longest time that a job of this namespace waits for its victims, see longest_claim().
     struct LongestWait {
-        std::uint64_t changes = 0;  // of the pool when it was computed; 0: unknown
+        std::uint64_t changes = 0;  // PoolRow::changes when it was computed; 0: unknown
         TenantId tenant;
         Duration length;
     };
     LongestWait longest_wait;
 
-    // A new turn without reservations. Caches of earlier turns in the line stay.
+    // Begins a new turn without reservations. Caches of earlier turns in the line stay.
     void open(const ClusterState& state, PoolId of, Reservation& reserved) {
         pool = of;
         reservation = &reserved;
         reservation->clear();
-        // If long work is preempted for short work, the first job in order preempts instead.
+        // In a pool where long work is preempted for short work, the first job in order preempts
+        // and needs no reservation.
         line.may_promise = line.keeps_limits = keeps_limits(state.pool(of));
         line.heads = {};
         line.leavers = {};

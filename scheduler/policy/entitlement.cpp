@@ -10,7 +10,7 @@ namespace {
 
 using Entitlements = std::map<QueueId, Entitlement>;
 
-// The demand of a queue: at most its own cap, and at most what its sub-queues may use.
+// The demand of a queue, limited to its own maximum and to what its sub-queues may use.
 GpuMilli read_demand(const ClusterState& state, QueueId id, Entitlements& out) {
     const QueueRow& queue = state.queue(id);
     Entitlement& own = out[id];
@@ -29,8 +29,8 @@ Claim claim_of(const ClusterState& state, QueueId id, GpuMilli whole, const Enti
             cap ? cap->value() : std::max(whole.value(), demand)};
 }
 
-// Tiers by priority if the order uses it: queues of higher priority first, except that all other
-// queues keep their guarantees as far as they could use them.
+// Queues in tiers of equal priority, if the order uses priorities. A tier is served before the
+// tiers below it, except that these keep their guarantees as far as they could use them.
 std::map<std::int32_t, std::vector<QueueId>, std::greater<>> tiers_of(
     const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues) {
     std::map<std::int32_t, std::vector<QueueId>, std::greater<>> out;
@@ -52,7 +52,7 @@ void divide_among(const ClusterState& state, QueueOrder order, GpuMilli whole,
         }
         return sum;
     };
-    std::int64_t kept = 0;  // for later tiers
+    std::int64_t kept = 0;  // guarantees of later tiers
     for (const auto& [priority, tier] : tiers) kept += guaranteed_in(tier);
     std::int64_t left = whole.value();
     for (const auto& [priority, tier] : tiers) {

@@ -10,16 +10,16 @@
 namespace gpuctl {
 
 struct Entitlement {
-    GpuMilli entitled;  // of the pool, given what all queues hold and wait for
+    GpuMilli entitled;  // its part of the pool, given what all queues hold and wait for
     GpuMilli held;
-    GpuMilli demand;  // held and waited for
-    // What it holds beyond its entitlement, and what of its entitlement other queues hold.
+    GpuMilli demand;  // what it holds and waits for
+    // What the queue holds beyond its entitlement, and the part of its entitlement that it lacks.
     [[nodiscard]] GpuMilli over() const { return std::max(held - entitled, GpuMilli{}); }
     [[nodiscard]] GpuMilli owed() const { return std::max(entitled - held, GpuMilli{}); }
 };
 
-// For every queue of the pool, including inner ones. Only jobs that could be tried count as
-// waiting: a job that waits for its gang or its gates is owed nothing.
+// Entitlements of all queues of the pool, including inner ones. Only jobs that could be tried count
+// as waiting: a queue is owed nothing for a job that waits for its gang or its gates.
 std::map<QueueId, Entitlement> entitlements(const ClusterState& state, PoolId pool);
 
 }  // namespace gpuctl

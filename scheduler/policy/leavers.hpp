@@ -1,7 +1,8 @@
 #pragma once
 // What terminating pods still hold. Limits count it until the pods are gone; the order of jobs does
-// not. Room that will be free soon is given out before it is free: otherwise a queue whose job was
-// deleted would be passed because of GPUs that it no longer holds when the passing jobs start.
+// not count it. Room that will be free soon is assigned before it is free: otherwise jobs of other
+// queues would pass a queue whose job was deleted, because of GPUs that the queue no longer holds
+// when these jobs start.
 
 #include <cstdint>
 #include <map>
@@ -14,12 +15,12 @@
 
 namespace gpuctl {
 
-// Part of a Line: read for one Plan, and again when a pod begins to terminate in it, or no longer
-// does.
+// Part of a Line. It is read for one Plan, and again when a pod begins to terminate during the
+// Plan, or no longer terminates.
 class Leavers {
 public:
-    // On the pool's nodes. Excludes pods that are stuck or on a node that does not answer: their
-    // end is not near.
+    // Reads the pods on the pool's nodes. Pods that are stuck or on a node that does not answer are
+    // excluded: their end is not near.
     void read(const ClusterState& state, PoolId pool);
 
     [[nodiscard]] Load of_queue(QueueId queue) const;  // includes all queues below
@@ -33,11 +34,12 @@ private:
     PoolId pool_ = PoolId::none();
     std::uint64_t moved_ = 0;  // PoolRow::leaving when they were read
     std::vector<PodId> pods_;
-    // A Plan reads this each time a pod terminates, with thousands still terminating: few sums, no
-    // entry for each pod.
+    // A Plan reads this each time a pod begins to terminate, while thousands may be terminating. So
+    // it holds a few sums and no entry for each pod.
     std::vector<Load> queues_;  // by QueueId
     std::map<std::pair<QueueId, TenantId>, Load> by_tenant_;
-    std::map<std::pair<QueueId, std::string>, GpuMilli> by_model_;  // if a queue has some
+    // only queues with limits for a model
+    std::map<std::pair<QueueId, std::string>, GpuMilli> by_model_;
 };
 
 }  // namespace gpuctl

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPassedMost = 16;
 
-// Visits the queues whose limits blocked the class; `visit(QueueId)` returns true to end.
+// Visits the queues whose limits blocked the class, until `visit(QueueId)` returns true.
 template <typename Visit>
 bool any_queue(const ClusterState& state, const JobClass& of, Visit visit) {
     std::uint16_t bit = 1;
@@ -25,7 +25,7 @@ bool both(const JobClass& a, const JobClass& b, std::uint16_t bit) {
     return (a.block.limits & b.block.limits & bit) != 0;
 }
 
-// One limit blocked both.
+// True if the same limit blocked both classes.
 bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass& b) {
     if (both(a, b, ClassBlock::kOfPool)) return true;
     if (both(a, b, ClassBlock::kOfTenant) && a.key.tenant == b.key.tenant) return true;
@@ -38,7 +38,7 @@ const JobRow& first_of(const ClusterState& state, const JobClass& of) {
     return state.job(of.jobs.begin()->job);
 }
 
-// Compares jobs of several pools.
+// The order of jobs of different pools.
 bool comes_before(const ClusterState& state, const JobRow& a, const JobRow& b) {
     const std::int64_t of_a = state.accounts.aged_priority(a.priority, a.submitted_at);
     const std::int64_t of_b = state.accounts.aged_priority(b.priority, b.submitted_at);
@@ -88,7 +88,7 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
     return best;
 }
 
-// Or the maximum number was passed.
+// True for all classes once the maximum number of heads was passed over.
 bool LimitHeads::was_passed(ClassId id) const {
     return passed_.size() == kPassedMost ||
            std::find(passed_.begin(), passed_.end(), id) != passed_.end();
@@ -99,7 +99,7 @@ bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.waiting.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.waiting.book().at(known);
-        return share_a_limit(state, of, head) &&  // false if the class is gone
+        return share_a_limit(state, of, head) &&  // false if the class was removed
                !gives_way_elsewhere(state, first_of(state, head), first_of(state, of));
     });
 }

@@ -14,22 +14,24 @@ namespace gpuctl {
 
 class LimitHeads {
 public:
-    // For all limits of a class that is about to be tried. The heads before it may put another
-    // class first, which is looked up, too: so the entries add up until a class is tried.
+    // Looks for the heads of all limits of a class that is about to be tried. A head may put
+    // another class before it, which is looked up, too. So the entries add up until a class is
+    // tried.
     void look_before(ClassId tried) { tried_.push_back(tried); }
     [[nodiscard]] bool looked_before(ClassId tried) const;
     void forget_tried() { tried_.clear(); }
-    // For all limits, and only heads are looked for.
+    // Looks for the heads of all limits, and for heads only.
     void look_for_all() { looks_for_all_ = true; }
-    // It has a reservation of nodes: its limits are reserved for it, too.
+    // Adds a job with a reservation of nodes: the rest of its limits is reserved for it, too.
     void note_promised(JobId job) { jobs_.push_back(job); }
     void note(const ClusterState& state, ClassId head);
-    // Nothing can be reserved for it, because the time at which it fits is unknown: the next class
-    // is tried.
+    // Passes over a head for which nothing can be reserved, because the time at which it fits is
+    // unknown. The next class is tried.
     void pass(ClassId head) { passed_.push_back(head); }
-    // It is a head, or was passed over, or is behind a head.
+    // True if the class is a head, was passed over, or is behind a head.
     [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
-    // The same for a class of another pool: of the heads of other pools, those before it count.
+    // The same for a class of another pool: of the heads of other pools, only those before it
+    // count.
     [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
@@ -48,24 +50,26 @@ private:
     bool looks_for_all_ = false;
 };
 
-// Otherwise a job that a limit blocks lets others pass; or it preempts, if long work is preempted
-// for short work.
+// True if the pool reserves quota for heads under limits. Otherwise other jobs pass a job that a
+// limit blocks, or the job preempts, if long work is preempted for short work.
 inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
 
-// The head waits in another pool and is after `to`: it has lower priority, or the same priority and
-// a later arrival. Its quota reservation does not apply to `to`, which may be a head itself.
+// True if the head waits in another pool and is after `to`: it has lower priority, or the same
+// priority and a later arrival. Its quota reservation does not apply to `to`, which may be a head
+// itself.
 bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to);
 
-// The quota of a namespace spans all pools, which have no order among each other. Of the classes of
-// other pools that wait for it: the highest priority with ageing, then the first arrival. Excludes
-// classes after `before` in that order, and classes with an answer.
+// The quota of a namespace spans all pools, and pools have no order among each other. This function
+// returns the first class of another pool that waits for the quota: by priority with ageing, then
+// by arrival. It excludes classes after `before` in that order, and classes with an answer.
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known);
 
-// True if a job like `other` counts against a limit of the class, whether that limit blocked it or
-// not; what the pool's queues do not lend each other counts only if it blocked the class.
+// True if a job like `other` counts against a limit of the class, whether that limit blocked the
+// class or not. The part that queues of the pool do not lend each other counts only if it blocked
+// the class.
 bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other);
 
 }  // namespace gpuctl

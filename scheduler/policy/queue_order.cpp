@@ -11,7 +11,8 @@ namespace {
 
 using Order = std::strong_ordering;
 
-// The term that decides among the jobs of a leaf, and among sub-queues; after all terms, age.
+// The term that decides among the jobs of a leaf, and the term among sub-queues. If all terms are
+// equal, age decides.
 enum class JobTerm : std::uint8_t {
     none,
     priority,
@@ -22,11 +23,11 @@ enum class JobTerm : std::uint8_t {
 enum class QueueTerm : std::uint8_t {
     none,
     priority,
-    next_job,         // the priority of the job it would start
+    next_job,         // the priority of its next job
     under_guarantee,  // holds less than its guarantee
-    guarantee_part,   // the held part of its guarantee, while less than all
-    run_time,         // of the job it would start, if long work is preempted for short work
-    share             // dominant share / weight; between equals, recent usage / weight
+    guarantee_part,   // the held part of its guarantee, while the queue is below it
+    run_time,         // of its next job, if long work is preempted for short work
+    share             // dominant share / weight; for equal shares, recent usage / weight
 };
 
 struct Terms {
@@ -36,7 +37,7 @@ struct Terms {
 
 constexpr Terms terms_of(QueueOrder order) {
     switch (order) {
-        // A queue that is owed a guarantee reclaims it in any case: a job that went before it would
+        // A queue below its guarantee reclaims it in any case: a job that started before it would
         // be evicted at once.
         case QueueOrder::fifo:
             return {{}, {QueueTerm::under_guarantee}};
@@ -72,7 +73,8 @@ Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
                       const Load& leaving) {
-    // A tick may have ended, or a node been added, since the last Plan: readers compute the share.
+    // The stored share is out of date if a tick has ended, or a node was added, since the last
+    // Plan. Then readers compute it.
     const bool is_known =
         account.share >= 0 && !state.pool(pool).shares_stale && !state.accounts.is_tick_over();
     if (is_known && leaving == Load{}) return account.share;
@@ -89,7 +91,8 @@ GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId ten
     return state.tree.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant);
 }
 
-// GPUs held in the pool, relative to the maximum of the tenant: its quota, else the whole pool.
+// GPUs held in the pool, relative to the maximum of the tenant: its quota, or the whole pool
+// without a quota.
 Share quota_part(const ClusterState& state, const Line& line, PoolId pool, TenantId tenant) {
     const GpuMilli most =
         state.tree.pool_quota(tenant, pool).value_or(state.pool(pool).offered.gpus);
@@ -133,7 +136,8 @@ Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobT
     return Order::equal;
 }
 
-// Below its guarantee, or below that for a GPU model that its next job could use.
+// True if the queue is below its guarantee, or below its guarantee for a GPU model that its next
+// job could use.
 bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Contender& next) {
     const QueueRow& queue = state.queue(id);
     if (held_for_turn(state, line, id) < queue.guaranteed_now()) return true;
@@ -147,8 +151,8 @@ bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Cont
     });
 }
 
-// The held part of its guarantee. A queue that is owed only GPUs of a model counts as holding all
-// of it: with no part at all the order would have a cycle.
+// The held part of the queue's guarantee. A queue that is below its guarantee for a GPU model only
+// counts as holding all of its guarantee: otherwise the order would have a cycle.
 Share part_held(const ClusterState& state, const Line& line, QueueId queue) {
     const std::int64_t held = held_for_turn(state, line, queue).value();
     const std::int64_t guaranteed = state.queue(queue).guaranteed_now().value();
@@ -196,7 +200,7 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, Queu
     return Order::equal;
 }
 
-// The same for the next jobs of two sibling queues.
+// True if the next job of queue `a` is tried before the next job of its sibling `b`.
 bool queue_comes_first(const ClusterState& state, Line& line, QueueOrder order, QueueId a,
                        QueueId b, const Contender& next_a, const Contender& next_b) {
     if (resumes(*next_a.of) != resumes(*next_b.of)) return resumes(*next_a.of);
@@ -224,7 +228,7 @@ ClassId next_in_leaf(const ClusterState& state, QueueId queue, Line& line) {
     return best;
 }
 
-// The next class among sibling `queues` below a parent with this order.
+// The class to try next among sibling `queues`, whose parent has this order.
 ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues,
                 Line& line) {
     ClassId best;
@@ -239,7 +243,7 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
             continue;
         }
         best = id;
-        // Seeded fault: the leaf itself is compared further up, not its branch.
+        // Seeded fault: further up the leaf itself is compared, not its branch.
         best_queue = planted(PlantedBug::compare_leaves_only)
                          ? state.waiting.book().at(id).key.queue
                          : queue;
@@ -249,11 +253,12 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
 
 }  // namespace
 
-// A class that was refused only for lack of room may still become the head of the line, and so may
-// a class that a limit blocks, under that limit.
+// A class that was refused only for lack of room may still become the head of the line. A class
+// that a limit blocks may become the head under that limit.
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.waiting.book().at(id);
-    // Changes meanwhile may give it another turn; until it has had that turn, it is a head.
+    // Changes since its refusal may give the class another turn. Until it has had that turn, it is
+    // a head.
     if (has_only_heads) return keeps_limits && heads.offers(state, id);
     if (!state.waiting.is_blocked(of)) return true;
     if (of.block.is_limited) return keeps_limits && heads.offers(state, id);

@@ -1,7 +1,7 @@
 #pragma once
-// The order of the waiting classes of a pool: which one is tried next. Every queue and pool has an
-// order for its direct children, a row of the tables in queue_order.cpp. It reads the state and
-// changes nothing; docs/adr/0011-queue-tree.md has the reasons for this order.
+// The order of the waiting classes of a pool: which class is tried next. Every queue and every pool
+// has an order for its direct children, which is a row of the tables in queue_order.cpp. This file
+// reads the state and changes nothing; docs/adr/0011-queue-tree.md has the reasons for this order.
 
 #include <vector>
 
@@ -14,12 +14,12 @@ namespace gpuctl {
 
 // What a Plan knows about a pool's line in addition to the state.
 struct Line {
-    // There is no reservation yet in this Plan: the head of the line may be a class that was
-    // refused before.
+    // A reservation may be made: there is none yet in this Plan. The head of the line may be a
+    // class that was refused before.
     bool may_promise = false;
-    std::vector<ClassId> passed;  // no reservation is possible for these
-    // Quota is reserved for the head of the line under each limit: `heads`, as far as they are
-    // found.
+    std::vector<ClassId> passed;  // classes for which no reservation is possible
+    // Quota is reserved for the head of the line under each limit. `heads` has the heads that were
+    // found so far.
     bool keeps_limits = false;
     bool has_only_heads = false;  // only heads are looked for
     LimitHeads heads;
@@ -39,15 +39,15 @@ struct Contender {
     WaitingJob job;
 };
 
-// Without terminating pods, see Leavers: the dominant share in parts of kShareWhole.
+// The dominant share without terminating pods (see Leavers), in parts of kShareWhole.
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
                              TenantId tenant);
-// Breaks ties of equal shares, see share_lately().
+// Recent usage as a share, which breaks ties of equal shares; see share_lately().
 std::int64_t lately_of_queue(const ClusterState& state, QueueId queue);
 std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
 
-// True if the first of two jobs of one queue is tried first.
+// True if job `a` of the queue is tried before job `b`.
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
                      const Contender& b);
 

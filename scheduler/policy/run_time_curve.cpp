@@ -6,7 +6,7 @@ namespace gpuctl {
 namespace {
 
 constexpr std::int64_t kAll = std::int64_t{1} << 24;
-// Ten years: sums of weights times lengths then stay within 63 bits.
+// Ten years, so that sums of weights times lengths stay within 63 bits.
 constexpr Duration kLongest{std::int64_t{10} * 365 * 24 * 3'600 * 1'000};
 
 }  // namespace
@@ -21,7 +21,8 @@ void RunTimeCurve::read(std::vector<Duration>& ended, std::vector<Duration>& unf
     Step sum;
     auto left = unfinished.begin();
     for (const Duration one : ended) {
-        // A job that has run for exactly this long counts as observed up to then.
+        // An unfinished job that has run for exactly this long counts as observed up to this
+        // length.
         for (; left != unfinished.end() && *left < one; ++left) --at_risk;
         sum.length = std::min(one, kLongest);
         const std::int64_t mass = surviving / at_risk--;

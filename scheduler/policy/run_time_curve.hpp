@@ -12,17 +12,18 @@ namespace gpuctl {
 
 class RunTimeCurve {
 public:
-    // `unfinished`: how long each has run so far. In any order; both are consumed.
+    // `unfinished` has the time for which each of these jobs has run so far. Both may be in any
+    // order and are consumed.
     void read(std::vector<Duration>& ended, std::vector<Duration>& unfinished);
 
-    // For a job that has run for `done`: the Gittins index as a time, i.e. the minimum over all
-    // spans of the expected time spent within the span per job that ends in it (Gittins 1979). If
-    // no job ran that long and ended: as long again as it has run.
+    // The Gittins index of a job that has run for `done`, as a time: the minimum over all spans of
+    // the expected time spent within the span per job that ends in it (Gittins 1979). If no known
+    // job ran longer, the job is assumed to run as long again as it has run.
     [[nodiscard]] Duration least_per_end(Duration done) const;
 
 private:
-    // The part of all runs, in units of 2^-24, that ends at this length, cumulative, and the same
-    // times the length in ms.
+    // The part of all runs that ends at this length, in units of 2^-24, cumulative, and the sum of
+    // these parts times the length in ms.
     struct Step {
         Duration length;
         std::int64_t mass = 0;

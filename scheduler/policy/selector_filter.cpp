@@ -12,7 +12,7 @@ std::optional<std::int64_t> as_integer(const std::string& text) {
     std::int64_t value = 0;
     const char* begin = text.data();
     const char* end = begin + text.size();
-    if (begin != end && *begin == '+' && end - begin > 1 && begin[1] != '-') ++begin;  // like Go
+    if (begin != end && *begin == '+' && end - begin > 1 && begin[1] != '-') ++begin;  // as Go does
     const auto [stopped, error] = std::from_chars(begin, end, value);
     if (error != std::errc{} || stopped != end || text.empty()) return std::nullopt;
     return value;
@@ -44,8 +44,8 @@ bool meets(const SelectorRequirement& requirement, const std::string* value) {
     return false;
 }
 
-// Only metadata.name, only In and NotIn, only one value (the form that the DaemonSet controller
-// uses).
+// Only metadata.name is supported, with In or NotIn and one value (the form that the DaemonSet
+// controller uses).
 bool meets_field(const SelectorRequirement& requirement, const NodeFacts& node) {
     if (requirement.key != "metadata.name" || requirement.values.size() != 1) return false;
     if (requirement.op != SelectorOperator::in && requirement.op != SelectorOperator::not_in) {

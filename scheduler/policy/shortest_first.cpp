@@ -9,11 +9,12 @@
 namespace gpuctl {
 namespace {
 
-constexpr std::size_t kRunsMost = 3;      // the newest of them
-constexpr Duration kUnknown{86'400'000};  // neither a limit nor an expected run time
+constexpr std::size_t kRunsMost = 3;  // the newest runs of the owner
+// run time of a job with neither a limit nor an expected run time
+constexpr Duration kUnknown{86'400'000};
 
-// Every `ageing` of waiting halves the cost, so a job that arrived later by that time counts
-// double: the order of two waiting jobs never changes with time alone.
+// Every `ageing` of waiting halves the cost. So a job that arrived later by that time counts
+// double, and the order of two waiting jobs never changes with time alone.
 std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
     const Duration ageing = state.pool(job.pool).backfill.ageing;
     return times_ratio(job.submitted_at.ms(), kLog2One, std::max<std::int64_t>(ageing.ms(), 1));
@@ -43,7 +44,7 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
     const std::uint64_t revision = state.run_times.history().revision(of.key.tenant);
     const PreemptionPolicy& by = state.pool(state.queue(of.key.queue).pool).preemption;
     const JobRow& row = state.job(job);
-    // The remaining work of a job that runs in part decreases while its other pods wait.
+    // The remaining work of a job decreases while some of its pods run and its other pods wait.
     const bool moves = row.holding.pods > 0;
     if (moves || kept.moves || kept.serial != of.serial || kept.revision != revision ||
         kept.job != job || kept.pods != row.pods.size() || kept.by != by) {
@@ -73,7 +74,7 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
         if (is_aged(x) != is_aged(y)) {
             return is_aged(x) ? std::strong_ordering::less : std::strong_ordering::greater;
         }
-        if (is_aged(x)) return std::strong_ordering::equal;  // then the older one
+        if (is_aged(x)) return std::strong_ordering::equal;  // then the older one precedes
     }
     const auto late = state.run_times.late_from(state.queue(x.key.queue).pool);
     if (late && !planted(PlantedBug::long_jobs_begin_last)) {

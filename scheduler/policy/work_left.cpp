@@ -10,11 +10,11 @@
 namespace gpuctl {
 namespace {
 
-// This many runs of the same size, or of the same kind, say more than all runs of the owner.
+// This many runs of the same size or kind are a better sample than all runs of the owner.
 constexpr std::size_t kAlikeEnough = 32;
 constexpr std::size_t kCurvesMost = 256;
 
-// The progress of preempted unfinished jobs of the owner, of the same similarity. It changes with
+// Reads the progress of preempted unfinished jobs of the owner that are as similar. It changes with
 // the revision of the history.
 void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, RunTimeBasis basis,
                      std::vector<Duration>& out) {
@@ -55,7 +55,8 @@ const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQ
     return kept.curve;
 }
 
-// The run time is rounded to the steps that distinguish classes: equal jobs have equal due times.
+// The run time is rounded to the steps that distinguish classes, so that equal jobs have equal due
+// times.
 std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
     const Duration whole = job.run.time_expected > Duration{}
                                ? WaitingJobs::rounded_up(job.run.time_expected)
@@ -72,11 +73,12 @@ Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
     if (left <= Duration{}) return {};
     const Duration spare = left + restart * 4 - Duration{late->ms() / 64 * 63};
     if (spare < Duration{}) return {};
-    return std::max(spare, Duration{left.ms() / 64}) + Duration{1};  // no need to look more often
+    // more frequent checks are not needed
+    return std::max(spare, Duration{left.ms() / 64}) + Duration{1};
 }
 
-// While all GPUs are busy, the total remaining work falls as time passes, and that of a waiting job
-// does not.
+// While all GPUs are busy, the total remaining work falls as time passes, and the remaining work of
+// a waiting job does not.
 std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRow& job) {
     const auto late = state.run_times.late_from(job.pool);
     const Duration left = state.run_times.stated_left(job);

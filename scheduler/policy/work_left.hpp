@@ -2,8 +2,8 @@
 // The remaining work of a job, in pools that preempt long work for short work (docs/adr/0018). The
 // remaining time is the stated run time, or the run time that past jobs of its owner make likely,
 // less the progress kept at checkpoints. It is multiplied by the number of GPUs to a power that the
-// pool chooses, so that of two equal jobs the one that releases less room per hour of run time
-// comes later.
+// pool chooses. So of two jobs with equal GPU time the one that releases less room per hour of run
+// time comes later.
 //
 // Sizes are base-2 logarithms in units of 1/65536: they are only compared. If the pool orders by
 // due times, the due time replaces the size.
@@ -36,12 +36,13 @@ public:
     }
     // The remaining time alone.
     Duration time_left(const ClusterState& state, const JobRow& job);
-    // When it must begin, or it would run alone after all other work: if no job comes or goes and
-    // all GPUs are busy until then; absent: never.
+    // The time at which the job must begin, because it would run alone after all other work
+    // otherwise. It is exact if no job comes or goes and all GPUs are busy until then. Absent:
+    // never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
-    // For a running job that would have to begin now, or nearly: a preemption and a restart would
-    // increase the total work, and must not lead to a preemption in return. How long that remains
-    // so, approximately, without arrivals; 0: it may be preempted.
+    // The time for which a running job must not be preempted, approximately and without arrivals;
+    // 0: it may be preempted. If the job would have to begin now, or nearly, a preemption and a
+    // restart would increase the total work, and must not lead to a preemption in return.
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
-// When a job may be tried again after an API error: initial * 2^(failures-1), capped. A refusal for
-// lack of room has no backoff; the job waits for an event that can help.
+// The time after which a job may be tried again after an API error: initial * 2^(failures-1), up to
+// a maximum. A refusal for lack of room has no backoff; the job waits for an event that can help.
 
 #include <algorithm>
 #include <cstdint>

@@ -6,7 +6,7 @@
 namespace gpuctl {
 namespace {
 
-// One period from `at` on: the amount left, and what pods that end early return to it, by time.
+// A span of one period from `at` on: the amount left, and what pods that end early return to it.
 struct Stretch {
     Period period;
     Instant at;
@@ -26,8 +26,8 @@ struct Stretch {
         std::sort(back.begin(), back.end());
     }
 
-    // The first time in the period, not before `from`, at which the amount left is what the GPUs
-    // need; or never. Afterwards `left` is the amount left at the end of the period.
+    // The first time in the period, not before `from`, at which the amount left covers what the
+    // GPUs need; or never. Afterwards `left` is the amount left at the end of the period.
     Instant begins(const BudgetQuestion& question) {
         Instant found;
         Instant moment = std::max(at, question.from);

@@ -14,7 +14,7 @@ struct Range {
 };
 
 // Unit j (from 0) of a claimant with weight w is handed out at level j / w. Returns the number of
-// its units below level `t` / `per`.
+// units of the claimant below level `t` / `per`.
 std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t,
                          std::int64_t per) {
     const Wide units = (static_cast<Wide>(t) * weight + per - 1) / per;
@@ -22,7 +22,7 @@ std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t
         std::clamp<Wide>(units, range.low, std::max(range.low, range.high)));
 }
 
-// Hands out the rest, one unit at a time, to the claimant with the least for its weight.
+// Hands out the rest, one unit at a time, to the claimant with the smallest amount for its weight.
 void hand_out(std::int64_t left, const std::vector<Claim>& claims, const std::vector<Range>& ranges,
               std::vector<std::int64_t>& given) {
     for (; left > 0; --left) {
@@ -60,8 +60,8 @@ std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<Claim>& c
             range.low = static_cast<std::int64_t>(static_cast<Wide>(range.low) * whole / promised);
         }
     }
-    // The highest level, in steps of 1 / weight_most, whose units do not exceed the rest. The next
-    // step hands out at most one unit to each claimant.
+    // The highest level, in steps of 1 / weight_most, whose units do not exceed the rest. One
+    // further step hands out at most one unit to each claimant.
     const auto handed_out = [&](std::int64_t t) {
         Wide sum = 0;
         for (std::size_t i = 0; i < claims.size(); ++i) {

@@ -42,31 +42,33 @@ struct WaitingJob {
     friend auto operator<=>(const WaitingJob&, const WaitingJob&) = default;
 };
 
-// Why a class is blocked, which counters it watches, and their sum when it was refused: while the
-// sum is unchanged, another try would give the same result.
+// Why a class is blocked, which counters the block watches, and their sum when the class was
+// refused. While the sum is unchanged, another try would give the same result.
 struct ClassBlock {
-    static constexpr std::uint16_t kPoolGains =
-        1;  // room may have come, or one of its queues holds less
-    static constexpr std::uint16_t kQueueShrinks =
-        2;  // its queue or one above holds less, or may hold more
-    static constexpr std::uint16_t kTenantShrinks = 4;  // the same for its tenant
+    // capacity may have become free in the pool, or one of the pool's queues holds less
+    static constexpr std::uint16_t kPoolGains = 1;
+    // the class's queue or a queue above it holds less, or may hold more
+    static constexpr std::uint16_t kQueueShrinks = 2;
+    static constexpr std::uint16_t kTenantShrinks = 4;  // its tenant holds less, or may hold more
     static constexpr std::uint16_t kPromise = 8;        // the head-of-line reservation
     static constexpr std::uint16_t kShortWork = 16;     // room beyond the short-job reserve
-    static constexpr std::uint16_t kPoolLending = 32;   // what the queues of the pool do not lend
-    static constexpr std::uint16_t kVictims = 64;       // more of its queue could be preempted
-    static constexpr std::uint16_t kPoolVictims =
-        128;  // more could be reclaimed from queues of its pool
+    // what queues of the pool do not lend to each other
+    static constexpr std::uint16_t kPoolLending = 32;
+    static constexpr std::uint16_t kVictims = 64;  // more pods of its queue could be preempted
+    // more pods could be reclaimed from queues of its pool
+    static constexpr std::uint16_t kPoolVictims = 128;
     static constexpr std::uint16_t kLimitsKept = 256;  // a quota reservation of another job
     Reason reason = Reason::none;
     std::uint16_t watch = 0;  // 0: not blocked
-    // A limit blocks it and room would not help: it gets no reservation.
+    // A limit blocks the class and room would not help, so it gets no reservation of nodes.
     bool is_limited = false;
-    // Which limits block it: one bit for each queue of its chain, its own the lowest, and two more.
+    // The limits that block the class: one bit for each queue from its own (the lowest bit)
+    // upwards, then kOfPool and kOfTenant.
     static constexpr std::uint16_t kOfPool = 1U << 14;
     static constexpr std::uint16_t kOfTenant = 1U << 15;
     std::uint16_t limits = 0;
-    // The quota reservation of this job, which is before it in the order, takes what it would use
-    // of a limit, or what preemption for it would release.
+    // A job before the class in the order. Its quota reservation takes what the class would use of
+    // a limit, or what preemption for the class would release.
     JobId behind;
     std::uint64_t revision = 0;  // set by WaitingJobs::block()
 };
@@ -89,12 +91,13 @@ public:
     // Returns true if the class was removed, too.
     void remove(ClassId id, const WaitingJob& job);
     void block(ClassId id, const ClassBlock& block);
-    // Classes that a limit blocked when they were last tried. With none, no job can be the head of
-    // the line under a limit.
+    // The number of classes that a limit blocked when they were last tried. If it is 0, no job can
+    // be the head of the line under a limit.
     [[nodiscard]] std::size_t classes_limited() const { return classes_limited_; }
 
     [[nodiscard]] const JobClass& at(ClassId id) const { return classes_[id.value()]; }
-    // Classes of one queue, in no particular order: every choice among them compares in full.
+    // Classes of one queue, in no particular order: the order must not decide any choice among
+    // them.
     [[nodiscard]] const std::vector<ClassId>& of_queue(QueueId queue) const;
     [[nodiscard]] std::size_t jobs_waiting() const { return jobs_waiting_; }
     // Number of jobs by the last refusal of their class; Reason::none for jobs that were not tried
@@ -107,7 +110,7 @@ private:
         return jobs_by_reason_[static_cast<std::size_t>(of.block.reason)];
     }
 
-    // Entries come and go with every job: their memory is reused.
+    // Entries are added and removed with every job, so their memory is reused.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     std::vector<JobClass> classes_;

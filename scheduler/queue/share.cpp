@@ -9,12 +9,14 @@ namespace gpuctl {
 
 namespace {
 
-constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;  // times a weight fits 128 bits
+// its product with a weight fits 128 bits
+constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;
 
 static_assert(static_cast<std::uint64_t>(kUsageAmountMaximum) <= UINT64_MAX / kShareWhole);
 
 std::int64_t part_of(std::int64_t held, std::int64_t mean, std::int64_t whole) {
-    // Held amounts alone fit 64 bits, unsigned: this runs for every pod that is placed.
+    // Held amounts without past usage fit 64 bits, unsigned. This path runs for every pod that is
+    // placed.
     if (mean == 0) {
         const std::uint64_t part =
             static_cast<std::uint64_t>(held) * kShareWhole / static_cast<std::uint64_t>(whole);

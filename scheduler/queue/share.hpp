@@ -1,5 +1,5 @@
 #pragma once
-// Which claimant has had less for its weight: amount / weight compared exactly, by
+// Which of two claimants has had less for its weight. amount / weight is compared exactly, by
 // cross-multiplication in 128 bits, so that rounding never decides the order.
 
 #include <compare>
@@ -28,13 +28,12 @@ inline constexpr std::int64_t kShareWhole = 1'000'000'000;  // shares are in par
 
 // The dominant share (Ghodsi et al., Dominant Resource Fairness, NSDI 2011): the largest of the
 // three parts of `whole`, rounded down. Resources that `whole` lacks do not count. The result may
-// exceed the whole: nodes may leave while work runs.
+// exceed kShareWhole, because nodes may be removed while work runs.
 std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& whole);
 
-// What was held in the current tick, which the mean does not include yet, as the same kind of
-// share: a fraction of `whole` held for a complete tick. It breaks ties of equal shares, so that
-// jobs that alternate on a whole pool do not wait for the end of a tick. 0: usage is not
-// remembered.
+// The usage in the current tick, which the mean does not include yet, as a share of the same kind:
+// a fraction of `whole` held for a complete tick. It breaks ties of equal shares, so that jobs that
+// alternate on a whole pool do not wait for the end of a tick. 0: past usage does not count.
 std::int64_t share_lately(const Load& held, Usage usage, Instant now, Duration half_life,
                           const Load& whole);
 

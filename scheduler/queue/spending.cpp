@@ -52,7 +52,7 @@ void Spending::release(GpuMilli gpus, Instant end, Instant now) {
         return;
     }
     const auto found = ends_.find(end);
-    if (found == ends_.end()) return;  // verify() reports it
+    if (found == ends_.end()) return;  // verify() reports the difference
     found->second -= gpus;
     if (found->second == GpuMilli{}) ends_.erase(found);
     if (end > period_.end) return;
@@ -64,7 +64,7 @@ void Spending::claim(GpuMilli gpus, Duration limit) { claimed_[limit] += gpus; }
 
 void Spending::unclaim(GpuMilli gpus, Duration limit) {
     const auto found = claimed_.find(limit);
-    if (found == claimed_.end()) return;  // verify() reports it
+    if (found == claimed_.end()) return;  // verify() reports the difference
     found->second -= gpus;
     if (found->second == GpuMilli{}) claimed_.erase(found);
 }
@@ -75,7 +75,7 @@ GpuMilli Spending::claimed() const {
     return sum;
 }
 
-// Only pods that end within the period: the next period has other sums.
+// Counts only pods that end within the period, because the next period has other sums.
 void Spending::sum_up() {
     ending_ = GpuMilli{};
     ending_sum_ = 0;
@@ -106,7 +106,7 @@ GpuTime Spending::used(Instant now) const { return clamped(used_ + gpu_time(held
 GpuTime Spending::committed(Instant now) const {
     Wide sum = ending_sum_ - static_cast<Wide>(ending_.value()) * (now - period_.begin).ms();
     GpuMilli endless = held_ - overdue_ - ending_;
-    for (const auto& [end, gpus] : ends_) {  // those that ended since the last change
+    for (const auto& [end, gpus] : ends_) {  // pods that ended since the last change
         if (end > now) break;
         sum += static_cast<Wide>(gpus.value()) * (now - end).ms();
     }

@@ -17,8 +17,8 @@
 
 namespace gpuctl {
 
-// GPUs that are held: until their run-time limit, unless they are predicted to end before; or
-// Instant::never.
+// GPUs that are held until `limit` or Instant::never, unless they are predicted to be released at
+// `end` before that.
 struct BudgetDraw {
     GpuMilli gpus;
     Instant limit;
@@ -27,7 +27,7 @@ struct BudgetDraw {
 
 class Spending {
 public:
-    // What must survive a restart; `used` is as of the time of the snapshot.
+    // The part that must survive a restart; `used` is as of the time of the snapshot.
     struct Kept {
         Instant period_begin;
         GpuTime used;
@@ -36,20 +36,20 @@ public:
     };
 
     Spending() = default;
-    // A new budget: nothing is used.
+    // A new budget of which nothing is used.
     Spending(const BudgetPolicy& policy, Instant now);
     [[nodiscard]] Kept kept(Instant now) const;
     void restore(const Kept& kept, Instant now);
 
-    // From now on this number of GPUs is held, or no longer held, until `end` at most;
-    // never: without end.
+    // From `now` on this number of GPUs is held, or no longer held, until `end` at most;
+    // Instant::never: without end.
     void hold(GpuMilli gpus, Instant end, Instant now);
     void release(GpuMilli gpus, Instant end, Instant now);
     // Capacity is earmarked for this number of GPUs, which will be held for `limit`; 0: no limit.
     void claim(GpuMilli gpus, Duration limit);
     void unclaim(GpuMilli gpus, Duration limit);
-    // Ends the period, and every later period that is over. The unused rest, or the overdraft,
-    // moves to the next period.
+    // Ends the current period, and every later period that is over. The unused rest, or the
+    // overdraft, moves to the next period.
     bool turn(const BudgetPolicy& policy, Instant now);
 
     [[nodiscard]] const Period& period() const { return period_; }
@@ -58,15 +58,15 @@ public:
     [[nodiscard]] GpuTime committed(Instant now) const;
     [[nodiscard]] GpuMilli held() const { return held_; }
     [[nodiscard]] GpuMilli claimed() const;
-    // Held and earmarked capacity, each until its limit.
+    // Held and earmarked capacity, each with its limit.
     [[nodiscard]] std::vector<BudgetDraw> draws(Instant now) const;
-    // Needed in this period by GPUs that are held from now on; 0: no limit.
+    // The GPU time needed in this period by GPUs that are held from now on; limit 0: no limit.
     [[nodiscard]] GpuTime needed(GpuMilli gpus, Duration limit, Instant now) const;
-    // When these GPUs, which need more than `left`, could begin if nothing else changed and the
-    // earmarked capacity began now.
+    // The time at which these GPUs, which need more than `left`, could begin if nothing else
+    // changed and the earmarked capacity began now.
     [[nodiscard]] Instant fits_from(GpuMilli gpus, GpuTime left) const;
-    // The same if earmarked capacity does not begin, and needs less the nearer the end of the
-    // period is.
+    // The time at which they could begin if earmarked capacity does not begin. What is committed to
+    // it shrinks towards the end of the period.
     [[nodiscard]] Instant fits_beside_claims_from(GpuMilli gpus, Duration limit, GpuTime left,
                                                   Instant now) const;
 
@@ -76,16 +76,17 @@ private:
     [[nodiscard]] Wide committed_to_claims(Instant now) const;
 
     Period period_;
-    Instant since_;  // time of the sums
+    Instant since_;  // time of the sums in this object
     GpuTime used_;
     GpuTime carried_;
     GpuMilli held_;
     std::map<Instant, GpuMilli> ends_;  // ends of held GPUs in the future
     std::map<Duration, GpuMilli> claimed_;
-    // Of `ends_`, those within the period: GPUs, and GPUs times milliseconds from its beginning.
+    // The part of `ends_` that is within the period: GPUs, and GPUs times milliseconds from its
+    // beginning.
     GpuMilli ending_;
     Wide ending_sum_ = 0;
-    GpuMilli overdue_;  // held beyond their limit
+    GpuMilli overdue_;  // GPUs held beyond their limit
 };
 
 }  // namespace gpuctl

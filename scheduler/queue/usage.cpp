@@ -44,7 +44,7 @@ void Usage::finish(const Load& held, std::int64_t tick, std::int64_t from, std::
         mean[i] = after_tick(
             mean[i], static_cast<std::int64_t>(static_cast<Wide>(sum[i]) * kUsageUnit / tick));
         sum[i] = 0;
-        // Whole ticks of the same amount; if one changes nothing, none of the rest will.
+        // Ends whole ticks with the same amount. If one tick changes nothing, no later one does.
         for (std::int64_t t = from + 1; t < to; ++t) {
             const std::int64_t next = after_tick(mean[i], amounts[i] * kUsageUnit);
             if (next == mean[i]) break;

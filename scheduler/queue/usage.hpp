@@ -1,6 +1,6 @@
 #pragma once
 // Held resources over time as a decayed mean: usage counts half after each half-life. The mean
-// moves in ticks at fixed times (multiples of the tick since 1970); within a tick, amount times
+// changes in ticks at fixed times (multiples of the tick since 1970). Within a tick, amount times
 // milliseconds is summed exactly. So the result depends on what was held when, and not on how often
 // it was read. docs/adr/0011-queue-tree.md.
 
@@ -36,7 +36,7 @@ inline constexpr std::int64_t kUsageUnit = 1024;  // means are kept in 1/1024 of
 inline constexpr Duration kHalfLifeMaximum = Duration::seconds(60LL * 24 * 3600);
 inline constexpr std::int64_t kUsageAmountMaximum = std::int64_t{1} << 34;
 
-// Zero: usage is not remembered.
+// The length of a tick. Zero: past usage does not count.
 constexpr std::int64_t tick_ms(Duration half_life) {
     const std::int64_t ms = std::min(half_life, kHalfLifeMaximum).ms();
     return ms > 0 ? ms / kTicksPerHalfLife + 1 : 0;
@@ -51,7 +51,7 @@ struct Usage {
 
     // Must be called before the held amount changes.
     void note(const Load& held, Instant now);
-    // Ends the tick `from` and every tick before `to`; `held` was constant through them.
+    // Ends the tick `from` and every tick before `to`; `held` was constant during these ticks.
     void finish(const Load& held, std::int64_t tick, std::int64_t from, std::int64_t to);
     friend auto operator<=>(const Usage&, const Usage&) = default;
 };

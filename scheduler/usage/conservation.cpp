@@ -6,7 +6,7 @@
 namespace gpuctl::usage {
 namespace {
 
-// By node and time: the change of (accounted for - capacity).
+// By node and time: the change of (accounted amount - capacity).
 using Changes = std::map<std::string, std::map<Instant, GpuMilli>>;
 
 Sum span_sum(GpuMilli amount, Instant begin, Instant end) {
@@ -23,7 +23,7 @@ Finding malformed(const AnyInterval& one) {
     return {Imbalance::malformed, one.node, one.begin, one.end, one.amount};
 }
 
-// Neighbouring spans with the same difference are one finding.
+// Adjacent spans with the same difference are one finding.
 void find_imbalances(const std::string& node, const std::map<Instant, GpuMilli>& changes,
                      std::vector<Finding>& findings) {
     GpuMilli difference;

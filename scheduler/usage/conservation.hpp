@@ -1,8 +1,8 @@
 #pragma once
-// Intervals of use: a holder and what it held, and the check that they add up: at every time the
-// charged amounts and the amounts of each class that is not charged make up the capacity. What the
-// books of a cluster charge can then be trusted, because nothing is charged twice and nothing is
-// left out.
+// Intervals of use, each with its holder and the amount that it held, and a check of their sum: at
+// every time the charged amounts and the amounts of each class that is not charged must add up to
+// the capacity. Then the accounts of a cluster are reliable, because nothing is charged twice and
+// nothing is left out.
 //
 // No ledger writes intervals yet.
 
@@ -22,11 +22,11 @@ namespace gpuctl::usage {
 // What capacity was used for. Only `charged` is charged to a queue and a namespace.
 enum class UseClass : std::uint8_t {
     charged,         // held by a job
-    nominated,       // kept for a job that pods are evicted for, or that is being bound
-    reserved,        // kept idle for the head-of-line job, by a reservation or a window
+    nominated,       // nominated for a job, or held by a job that is being bound
+    reserved,        // kept idle for a head-of-line job, by a reservation or a window
     foreign,         // held by pods that are not scheduled by gpuctl
     idle,            // free
-    out_of_service,  // of a node that accepts no pods: cordoned, unhealthy, in maintenance
+    out_of_service,  // on a node that accepts no pods: cordoned, unhealthy, in maintenance
 };
 inline constexpr std::size_t kUseClasses = 6;
 
@@ -37,14 +37,14 @@ struct Interval {
     Instant end;
     GpuMilli amount;
     UseClass use = UseClass::idle;
-    // Of `charged`, `nominated` and `reserved`; otherwise empty.
+    // The job of `charged`, `nominated` and `reserved`; otherwise empty.
     ObjectKey job;
     std::string pool;
     std::string queue;
     friend auto operator<=>(const Interval&, const Interval&) = default;
 };
 
-// What a node offers over [begin, end). A node without such an entry offers nothing.
+// The capacity that a node offers over [begin, end). A node without an entry offers nothing.
 struct CapacityInterval {
     std::string node;
     Instant begin;
@@ -67,8 +67,8 @@ struct Sums {
 
 enum class Imbalance : std::uint8_t {
     gap,       // less than the capacity is accounted for
-    overlap,   // more than the capacity
-    malformed  // an interval that ends before or when it begins, or of a negative amount
+    overlap,   // more than the capacity is accounted for
+    malformed  // an interval that does not end after it begins, or has a negative amount
 };
 
 // One span of a node in which the sum is wrong by the same amount.
@@ -77,17 +77,19 @@ struct Finding {
     std::string node;
     Instant begin;
     Instant end;
-    GpuMilli difference;  // accounted for, less capacity; of `malformed` the amount
+    // accounted amount less capacity; for `malformed` the amount of the interval
+    GpuMilli difference;
     friend auto operator<=>(const Finding&, const Finding&) = default;
 };
 
 struct Balance {
     Sums sums;                      // without malformed intervals
-    std::vector<Finding> findings;  // malformed ones first, then by node and begin
+    std::vector<Finding> findings;  // malformed intervals first, then by node and begin
     [[nodiscard]] bool holds() const { return findings.empty(); }
 };
 
-// In any order; cost n log n. If it holds, sums.accounted() == sums.capacity.
+// The intervals may be in any order; the cost is n log n. If the check holds, sums.accounted() ==
+// sums.capacity.
 [[nodiscard]] Balance check_conservation(const std::vector<Interval>& used,
                                          const std::vector<CapacityInterval>& offered);
 

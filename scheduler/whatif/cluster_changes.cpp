@@ -1,5 +1,5 @@
 // Changes by other users and administrators: end a job, add nodes. It is unknown how pods end or
-// nodes join, so a change must help both one after the other and all at once.
+// nodes join, so a change must help if this happens one after the other and if it happens at once.
 
 #include <algorithm>
 #include <tuple>
@@ -25,8 +25,8 @@ struct Holder {
     }
 };
 
-// Our jobs that hold capacity in the same pool, or that count against the quota of the job's
-// namespace in another pool, the smallest first.
+// Jobs of ours that hold capacity in the same pool, or that count against the quota of the job's
+// namespace in another pool. The smallest is first.
 std::vector<Holder> holders(const Question& question) {
     const ClusterState& state = *question.state();
     const TenantId tenant = question.job().tenant;
@@ -51,8 +51,8 @@ std::vector<Holder> holders(const Question& question) {
     return out;
 }
 
-// One node of each kind that has room for one of the job's pods when it is empty, most GPUs first:
-// fewer of them are needed. A kind is a number of GPUs and a GPU model.
+// One node of each kind that has room for one of the job's pods when it is empty. Nodes with most
+// GPUs are first, because fewer of them are needed. A kind is a number of GPUs and a GPU model.
 std::vector<const NodeFacts*> model_nodes(const Question& question) {
     const ClusterState& state = *question.state();
     const PodFacts* pod = question.first_waiting();
@@ -101,13 +101,14 @@ void begin_to_leave(Trial& trial, const std::string& uid) {
     trial.happen(PodObserved{std::move(leaving)});
 }
 
-// By itself, by deletion with the grace period of its pods, or without.
+// Ways in which a job ends: by itself, by deletion with the grace period of its pods, or by
+// deletion without it.
 Ways ends(const Holder& holder) {
     return {[&](Trial& trial) { remove_one_by_one(trial, holder.uids); },
             [&](Trial& trial) {
                 if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});
                 for (const std::string& uid : holder.uids_all) begin_to_leave(trial, uid);
-                trial.settle();  // room that will be free soon may be given out already
+                trial.settle();  // room that will be free soon may be assigned already
                 remove_one_by_one(trial, holder.uids_all);
             },
             [&](Trial& trial) {
@@ -116,7 +117,7 @@ Ways ends(const Holder& holder) {
             }};
 }
 
-// In the same rack, but on hosts of their own.
+// Further nodes like `node`: in the same rack, but each is a host of its own.
 std::vector<NodeFacts> more_like(const NodeFacts& node, std::int64_t count) {
     std::vector<NodeFacts> out;
     for (std::int64_t i = 1; i <= count; ++i) {
@@ -142,7 +143,7 @@ Ways joins(const NodeFacts& node, std::int64_t count) {
             }};
 }
 
-// Each way after the other change, and before it.
+// Each way after the other change, and each way before it.
 Ways beside_other(const Beside& beside, Ways ways) {
     if (!beside.change) return ways;
     Ways out;
@@ -189,7 +190,7 @@ std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
 
 namespace {
 
-// A larger number may help less: with many new nodes a wider job that is before it takes them all.
+// A larger number may help less: with many new nodes a wider job before this job takes all of them.
 // So small numbers are tried first.
 std::optional<std::int64_t> fewest(std::int64_t high,
                                    const std::function<bool(std::int64_t)>& helps_with) {
@@ -210,8 +211,8 @@ std::int64_t pods_waiting(const ClusterState& state) {
     return sum;
 }
 
-// The innermost topology level above a host that matters to a waiting job: it decides which job may
-// use new nodes, this job or one before it.
+// The innermost topology level above a host that a waiting job has a rule for. The level decides
+// which job may use new nodes: this job or a job before it.
 TopologyLevel level_that_counts(const Question& question) {
     const ClusterState& state = *question.state();
     TopologyLevel least = TopologyLevel::none;
@@ -243,7 +244,7 @@ TopologyLevel level_of(const Question& question, const NodeFacts& like) {
 std::optional<Remedy> try_more_nodes(Question& question) { return try_more_nodes(question, {}); }
 
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
-    // Other waiting jobs take their share of new capacity.
+    // Other waiting jobs use a part of new capacity.
     const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
     for (const NodeFacts* like : model_nodes(question)) {
         const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {

@@ -12,11 +12,11 @@
 namespace gpuctl::whatif {
 namespace {
 
-// The number of times at which something ends or is due before the search gives up. Each plans the
-// whole pool.
+// The search ends after this number of times at which something ends or is due. Each of them plans
+// the whole pool.
 constexpr int kMomentsMax = 300;
-// Ends within this fraction of the elapsed time are merged into the last of them: near times are
-// exact, far times are few.
+// Ends within this fraction of the elapsed time are merged into the last of them. So near times are
+// exact, and there are few far times.
 constexpr std::int64_t kPartOfTime = 64;
 
 enum class Fate : std::uint8_t { starts, never_known, too_far };
@@ -30,7 +30,8 @@ public:
     Life(Trial trial, ObjectKey job, Pace pace)
         : trial_(std::move(trial)), job_(std::move(job)), pace_(pace), waited_(waiting()) {}
 
-    // No room is reserved for it, and jobs with smaller requests may pass it again and again.
+    // True if no room is reserved for the job: jobs with smaller requests may pass it again and
+    // again.
     [[nodiscard]] bool may_be_passed() const {
         const ClusterState& state = trial_.state();
         const JobId id = state.jobs.find_job(job_);
@@ -43,7 +44,7 @@ public:
 
     Foreseen start(const GoOn& go_on) {
         if (waited_ == 0) return {};
-        trial_.happen(WokeUp{});  // first: pods that outlived their predicted end get a later one
+        trial_.happen(WokeUp{});  // first: pods that have run longer than predicted get a later end
         for (const auto& [key, id] : trial_.state().jobs.jobs_by_key()) {
             for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
         }
@@ -61,7 +62,7 @@ public:
     }
 
 private:
-    // Waiting ranks; the ranks of a gang get their nodes together.
+    // The number of waiting pods; the ranks of a gang get their nodes together.
     [[nodiscard]] std::int64_t waiting() const {
         const ClusterState& state = trial_.state();
         const JobId id = state.jobs.find_job(job_);
@@ -110,7 +111,7 @@ private:
         }
     }
 
-    // Pods run as soon as they have a node.
+    // Plans until nothing more starts. Pods run as soon as they have a node.
     void settle() {
         trial_.settle();
         for (auto bound = trial_.take_bound(); !bound.empty(); bound = trial_.take_bound()) {
@@ -134,7 +135,7 @@ private:
     Pace pace_;
     std::int64_t waited_;
     Instant begin_ = trial_.now();
-    std::multimap<Instant, std::string> ends_;  // uids
+    std::multimap<Instant, std::string> ends_;  // ends of pods, by uid
 };
 
 }  // namespace
@@ -148,7 +149,8 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
         Life life{std::move(*trial), job, pace};
-        // The list knows neither a job that is not submitted yet nor quota reservations.
+        // The estimate of the list knows neither jobs that are not submitted yet nor quota
+        // reservations.
         if (!told || out.may_be_passed) out.may_be_passed = life.may_be_passed();
         const Foreseen seen = life.start(go_on);
         if (seen.fate != Fate::too_far) at = seen.at;

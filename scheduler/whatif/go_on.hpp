@@ -5,8 +5,9 @@
 
 namespace gpuctl::whatif {
 
-// Called before each trial or simulated time: may the search continue? False ends it with what was
-// found. The caller has a clock; the search has none. Empty: always.
+// Called before each trial or simulated time: may the search continue? False ends the search with
+// the results so far. The caller has a clock; the search has none. An empty function always
+// continues.
 using GoOn = std::function<bool()>;
 
 }  // namespace gpuctl::whatif

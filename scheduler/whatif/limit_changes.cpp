@@ -1,5 +1,5 @@
-// Changes by administrators of limits: raise the blocking limits as far as the job needs; if jobs
-// before it wait under the same limits, as far as they and it need.
+// Changes of limits by administrators: raises the blocking limits as far as the job needs. If jobs
+// before it wait under the same limits, raises them as far as these jobs and the job need.
 
 #include <algorithm>
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace gpuctl::whatif {
 namespace {
 
-// The request that has to fit: all missing ranks of a gang, or one pod.
+// The request that has to fit: that of all missing ranks of a gang, or of one pod.
 Load asked(const ClusterState& state, const Readiness& ready) {
     const std::size_t pods =
         ready.all_or_nothing ? static_cast<std::size_t>(ready.ranks_needed) : 1;
@@ -30,7 +30,7 @@ class Demand {
 public:
     Demand(const ClusterState& state, const JobRow& own, const LimitHit& hit)
         : state_(state), own_(own), hit_(hit) {}
-    // Of all other waiting jobs.
+    // The demand of all other waiting jobs.
     [[nodiscard]] std::int64_t of_others() const {
         std::int64_t sum = 0;
         Readiness ready;
@@ -42,8 +42,8 @@ public:
         }
         return sum;
     }
-    // The greatest common divisor of all amounts that pods hold or would hold: an amount between
-    // two multiples admits no more than the smaller.
+    // The greatest common divisor of all amounts that pods hold or would hold. An amount between
+    // two multiples admits no more than the smaller multiple.
     [[nodiscard]] std::int64_t grain() const {
         std::int64_t grain = 0;
         std::set<ShapeId> seen;
@@ -95,7 +95,7 @@ private:
     const LimitHit& hit_;
 };
 
-// The smallest step of a limit that may make a difference, and that a file can state.
+// The smallest step of a limit that may make a difference and that a configuration file can state.
 std::int64_t unit_of(const LimitRow& limit, const Demand& demand) {
     constexpr std::int64_t kMemoryLeast = std::int64_t{1} << 20;
     if (limit.freed == LimitFreed::by_nothing) return 1;
@@ -126,7 +126,7 @@ LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& 
         out.least = rounded_up(out.least, out.unit);
     }
     out.levels = rounded_up(demand.of_others(), out.unit) / out.unit;
-    // Evictions do not release these.
+    // Evictions do not release what other limits count.
     if (limit_row(hit.kind).freed == LimitFreed::by_other_jobs)
         out.lowest = -((out.least - hit.limit - 1) / out.unit);
     return out;
@@ -142,8 +142,8 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
         ready.can_be_tried() && job.queue.exists() && job.priority < kSystemPriority;
     std::vector<LimitInWay> out;
     if (!can_be_limited) return out;
-    // Reservations for other queues cannot be raised, but evictions may make room in them: a trial
-    // shows whether raising the other limits is sufficient.
+    // What is reserved for other queues cannot be raised, but evictions may make room in it. A
+    // trial shows whether raising the other limits is sufficient.
     const auto take = [&](const LimitHit& hit) {
         if (limit_row(hit.kind).raise != nullptr) out.push_back(in_way(state, job, hit));
         return true;
@@ -155,7 +155,7 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
 
 namespace {
 
-// The number of parts of the waiting demand that are admitted step by step. More may help less,
+// The waiting demand is admitted step by step, in this many parts. A larger part may help less,
 // because other jobs may take the room, so small numbers are tried first.
 constexpr std::int64_t kParts = 256;
 
@@ -201,7 +201,7 @@ std::optional<Remedy> try_higher_limits(Question& question) {
             less[i] = level == not_at_all ? kNotRaised : level;
             return helps_with(less);
         };
-        // Usually no job gives way, and one level less is not sufficient.
+        // Usually no job has to be evicted for it, and one level less is not sufficient.
         if (!with_this((*levels)[i] - 1)) continue;
         if (const auto found = smallest(low, (*levels)[i] - 1, with_this)) {
             (*levels)[i] = *found == not_at_all ? kNotRaised : *found;

@@ -1,5 +1,5 @@
-// Changes by other users: move running jobs. The search runs on the columns; the result is reported
-// only if a simulation of it, from the stop to the restart, confirms it.
+// Changes by other users: move running jobs. The search runs on the columns. A result is reported
+// only if a simulation confirms it, from the stop of the jobs to their restart.
 
 #include <algorithm>
 
@@ -19,14 +19,14 @@ std::string node_of(const ClusterState& state, const std::string& uid) {
 
 std::string uid_anew(const std::string& uid) { return uid + "/moved"; }
 
-// By a user with that right: the owner.
+// The owner of the job stops it.
 void stop(Trial& trial, const ClusterState& before, JobId id) {
     const JobRow& job = before.job(id);
     if (job.record) trial.happen(JobDeleteRequested{job.key, false});
     for (const PodId pod : job.pods) trial.happen(PodRemoved{before.pod(pod).facts.uid});
 }
 
-// The same job from its beginning. Ended pods are not created again.
+// Submits the same job from its beginning. Ended pods are not created again.
 void start(Trial& trial, const ClusterState& before, JobId id) {
     const JobRow& job = before.job(id);
     const Instant now = trial.state().now();
@@ -50,7 +50,7 @@ void start(Trial& trial, const ClusterState& before, JobId id) {
     }
 }
 
-// Every other job that held room still holds it, on the same nodes.
+// True if every other job that held room still holds it on the same nodes.
 bool are_left_alone(const ClusterState& before, const ClusterState& after, const Units& moved) {
     for (const auto& [key, id] : before.jobs.jobs_by_key()) {
         const bool is_moved = std::any_of(moved.begin(), moved.end(), [&](const EvictionUnit* one) {
@@ -66,7 +66,8 @@ bool are_left_alone(const ClusterState& before, const ClusterState& after, const
     return true;
 }
 
-// The old and new nodes of its pods; none: one of them found no node, or all returned to their own.
+// The old and new nodes of the job's pods; none: a pod found no node, or all returned to their old
+// nodes.
 std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& before,
                                 const ClusterState& after) {
     const JobRow& job = before.job(unit.job);
@@ -84,12 +85,12 @@ std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& be
     return has_moved ? std::optional{std::move(out)} : std::nullopt;
 }
 
-// The jobs may be stopped together or slowly: other jobs may use the room of the first before the
-// last has stopped.
+// How the jobs are stopped: together, or slowly, so that other jobs may use the room of the first
+// before the last has stopped.
 enum class Stopping : std::uint8_t { together, one_by_one };
 
-// The jobs stop; the waiting job starts; the jobs start again, one after another, and all find
-// nodes. No job is evicted for any of that, whether it ran before or has just started.
+// Simulates a move. The jobs stop; the waiting job starts; the jobs start again, one after another,
+// and all find nodes. No job may be evicted for that, whether it ran before or has just started.
 std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan, Stopping how) {
     const ClusterState& before = *question.state();
     std::optional<Trial> trial = question.begin_trial();
@@ -118,7 +119,7 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
     return out;
 }
 
-// Both ways; the result is that of the second, in which the steps are done one by one.
+// Simulates both ways of stopping. The result is that of one_by_one.
 std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
     if (plan.moved.size() > 1 && !live(question, plan, Stopping::together)) return std::nullopt;
     return live(question, plan, Stopping::one_by_one);

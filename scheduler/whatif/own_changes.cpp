@@ -1,4 +1,4 @@
-// Changes by the job's owner alone: its size, its queue, its pool.
+// Changes by the job's owner alone: size, queue or pool of the job.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     if (pod == nullptr || pod->request.gpus.size() != 1) return std::nullopt;
     if (is_gang(question) && !question.waits_whole()) return std::nullopt;  // ranks are alike
     const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
-    // The search runs over "ranks fewer", because fewer ranks are easier to place.
+    // The search runs over the number of ranks fewer, because fewer ranks are easier to place.
     const auto less = smallest(1, asked - 1, [&](std::int64_t fewer) {
         const std::int64_t left = asked - fewer;
         return question.helps(
@@ -40,7 +40,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
                                               asked, is_gang(question)})});
 }
 
-// Only a gang without running ranks can become smaller.
+// Only a gang without running ranks can be made smaller.
 std::optional<Remedy> try_fewer_ranks(Question& question) {
     const auto gang = question.state()->gangs.gang_of(question.job());
     if (!gang || gang->ranks < 2) return std::nullopt;
@@ -76,7 +76,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
 
 std::optional<Remedy> try_other_queue(Question& question) {
     const JobRow& job = question.job();
-    // Its controller would have to create all of its pods again.
+    // Otherwise its controller would have to create all of its pods again.
     if (!question.waits_whole()) return std::nullopt;
     if (!job.pool.exists() || job.priority >= kSystemPriority) return std::nullopt;
     std::vector<QueueId> others = question.state()->pool(job.pool).queues;
@@ -97,8 +97,8 @@ namespace {
 
 bool is_of_pool(std::string_view label) { return label.ends_with("/pool"); }
 
-// Rewritten for another pool: the selector and toleration of the pool's label, and for the default
-// pool that no pool label exists. All other rules of its user stay.
+// Rewrites the pod for another pool: the selector and toleration of the pool's label, and for the
+// default pool the rule that no pool label exists. All other rules of its user stay.
 void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to) {
     pod.pool = to;
     for (auto& [key, value] : pod.rules.node_selector) {
@@ -112,7 +112,7 @@ void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to)
         const auto asked = std::erase_if(term.labels, [](const SelectorRequirement& one) {
             return one.op == SelectorOperator::does_not_exist && is_of_pool(one.key);
         });
-        // A term without further requirements is met by any node, so one term is always met.
+        // A term without further requirements accepts any node, so that one term always holds.
         const bool is_met = asked > 0 && term.labels.empty() && term.fields.empty();
         if (is_met && !term.broken) return pod.rules.required_affinity.reset();
     }
@@ -124,7 +124,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
     const JobRow& job = question.job();
     const PodFacts* pod = question.first_waiting();
     if (pod == nullptr || !question.waits_whole()) return std::nullopt;
-    // A pod that its own selectors bind to its pool would have to be rewritten.
+    // A pod that its own selectors bind to its pool would have to be rewritten by its user.
     std::size_t tried = 0;
     for (const auto& [name, id] : question.state()->tree.pools_by_name()) {
         if (id == job.pool || !question.state()->tree.pool_exists(id)) continue;

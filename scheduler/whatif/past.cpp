@@ -17,7 +17,7 @@ PodFacts as_it_came(PodFacts facts) {
     return facts;
 }
 
-// Events caused by users and machines; all others are our decisions, or answers to them.
+// Events that users and machines cause. All other events are our decisions, or answers to them.
 bool is_from_outside(const Event& event) {
     return std::holds_alternative<NodeObserved>(event) ||
            std::holds_alternative<NodeRemoved>(event) ||
@@ -63,7 +63,7 @@ void PastCollector::take(const Input& input) {
     }
 }
 
-// A refused request stopped nothing: if the pod goes later, it has another cause.
+// A refused request has not stopped the pod: if the pod ends later, this has another cause.
 void PastCollector::forget_refused(const Event& event) {
     if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) {
         const bool goes =
@@ -79,7 +79,7 @@ void PastCollector::forget_refused(const Event& event) {
     }
 }
 
-// Also within the window: only the engine knows which pods it has evicted.
+// The engine is stepped within the window, too: only it knows which pods it has evicted.
 void PastCollector::step(const Input& input) {
     effects_.clear();
     engine_.step(input, effects_);
@@ -96,7 +96,7 @@ void PastCollector::step(const Input& input) {
 }
 
 void PastCollector::begin_window(Instant now) {
-    window_.begin = leads_up_ ? since_ : now;  // else the journal does not reach back further
+    window_.begin = leads_up_ ? since_ : now;  // otherwise the journal does not reach back further
     window_.end = now;
     window_.exported = engine_.export_state();
     const ClusterState& state = engine_.state();
@@ -118,7 +118,7 @@ PastCollector::Place PastCollector::place_of(const PodFacts& facts) {
     return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job, facts.rank};
 }
 
-// A controller may create the replacement before the old pod is gone.
+// A controller may create the replacement of a pod before the old pod is gone.
 void PastCollector::end_whom_it_stands_for(const PodFacts& facts, Instant now) {
     const Place place = place_of(facts);
     const auto old = std::find_if(ending_.begin(), ending_.end(),
@@ -165,7 +165,7 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
     if (replaced_.contains(facts.uid)) return;
     auto known = by_uid_.find(facts.uid);
     if (known == by_uid_.end()) {
-        // Gated: it may not be placed yet. Ended: reported again after a restart.
+        // A gated pod may not be placed yet. An ended pod is reported again after a restart.
         if (facts.gated || is_terminal(facts.phase)) return;
         known = by_uid_.emplace(facts.uid, place_in_window(facts, now)).first;
     }
@@ -191,7 +191,7 @@ void PastCollector::see_removed(const std::string& uid, const Event& event, Inst
     const auto known = by_uid_.find(uid);
     if (known == by_uid_.end()) return window_.events.push_back({now, event});
     PastPod& pod = window_.pods[known->second];
-    if (pod.ran > Duration{}) return;  // it had ended
+    if (pod.ran > Duration{}) return;  // the pod had ended
     if (is_stopped_by_us(uid, pod.facts)) return end_life(known->second, now);
     const Life& life = lives_[known->second];
     if (life.started.happened()) {

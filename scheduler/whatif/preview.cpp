@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kShownMost = 10;
 
-// Run times as observed. For pods without an observed end: the stated run time, else the median of
-// their namespace, else the median of all. 0: pods that run beyond the end of the window.
+// Run times as observed. For pods without an observed end: the stated run time, or else the median
+// of their namespace, or else the median of all pods. 0: the pod runs beyond the end of the window.
 class RunTimes {
 public:
     explicit RunTimes(const PastWindow& past) {
@@ -40,7 +40,7 @@ private:
     std::map<std::string, std::vector<Duration>> by_tenant_;
 };
 
-// One job on both sides; times of its first pod, work of all pods.
+// One job in both simulations: times of its first pod, work of all pods.
 struct Both {
     PreviewJob job;
     Instant started_in_fact;
@@ -49,9 +49,9 @@ struct Both {
     std::int64_t gpu_ms_before = 0;
     std::int64_t gpu_ms_after = 0;
     bool is_guessed = false;
-    bool is_news = false;    // some pod of it waited in the window
-    Instant given_up;        // no pod of it waits from then on; never: one does
-    std::string queue_gone;  // the queue that it was in
+    bool is_news = false;  // some pod of the job waited in the window
+    Instant given_up;      // from then on no pod of the job waits; never: some pod waits to the end
+    std::string queue_gone;  // the queue of the job, if it no longer accepts jobs
     Reason why_gone = Reason::none;
 };
 
@@ -59,8 +59,8 @@ void keep_earliest(Instant& earliest, Instant at) {
     if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
 }
 
-// GPU-milliseconds do not overflow: 2^63 is 10^6 GPUs for 290 years; nor do thousandths of them for
-// one pod.
+// GPU-milliseconds do not overflow: 2^63 is 10^6 GPUs for 290 years. Thousandths of
+// GPU-milliseconds of one pod do not overflow either.
 std::int64_t gpu_ms(GpuMilli gpus, std::int64_t ran_ms) {
     return gpus.value() * ran_ms / kGpuMilliPerGpu;
 }
@@ -174,7 +174,7 @@ void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
     for (auto& [key, both] : by_job) {
         PreviewJob& job = both.job;
         job.key = key;
-        if (!both.is_news) {  // it ran before and during the whole window
+        if (!both.is_news) {  // the job ran before and during the whole window
             all.add_work(both);
             by_tenant[key.namespace_name].add_work(both);
             continue;

@@ -1,8 +1,8 @@
 #pragma once
 // Previews a change of the policy: how long would the jobs of the last hours have waited under it,
-// and which jobs would have gained or lost? The past is simulated twice, under the policy that was
-// in effect and under the proposed one, so that both sides are comparable. The difference between
-// the first simulation and the real past is reported, too.
+// and which jobs would have waited shorter or longer? The past is simulated twice, under the policy
+// that was in effect and under the proposed policy, so that both results are comparable. The
+// difference between the first simulation and the real past is reported, too.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace gpuctl::whatif {
 
-// The wait of a job that did not start in the window counts up to its end.
+// The wait of a job that did not start in the window counts up to the end of the window.
 struct WaitFigures {
     Duration mean;
     Duration p95;
@@ -40,7 +40,8 @@ struct PreviewJob {
     bool started_after = false;
 };
 
-// A queue that jobs of the window used and that no longer accepts them: they would wait for ever.
+// A queue that jobs of the window used and that no longer accepts them: these jobs would wait for
+// ever.
 struct GoneQueue {
     std::string queue;  // "pool/queue/sub-queue", under the policy in effect
     Reason reason{};    // queue_unknown, pool_unknown, queue_holds_queues
@@ -59,10 +60,10 @@ struct Preview {
     std::int64_t jobs_gain = 0;         // jobs with a shorter wait
     std::int64_t jobs_lose = 0;         // jobs with a longer wait
     std::vector<GoneQueue> gone;        // by name
-    // Figures of its accuracy.
-    Duration wait_mean_in_fact;              // real wait of the same jobs
-    std::int64_t not_started_in_fact = 0;    // likewise
-    std::int64_t jobs_run_time_guessed = 0;  // their end was not observed
+    // Figures of the accuracy of the preview.
+    Duration wait_mean_in_fact;              // mean real wait of the same jobs
+    std::int64_t not_started_in_fact = 0;    // jobs that did not start in reality
+    std::int64_t jobs_run_time_guessed = 0;  // jobs whose end was not observed
 };
 
 // Errors: JournalDamaged; ShuttingDown if `go_on` returns false.

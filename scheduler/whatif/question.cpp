@@ -15,7 +15,7 @@ Question::Question(std::string_view exported, ObjectKey job, Instant now, GoOn g
     : key_(std::move(job)), now_(now), go_on_(std::move(go_on)) {
     Result<Trial> base = Trial::of(exported, now);
     if (!base) return;
-    base->happen(WokeUp{});  // advances its clock to now: running work has made progress
+    base->happen(WokeUp{});  // advances the clock to now: running work has made progress
     base->settle();
     base_.emplace(std::move(*base));
     settled_ = base_->exported();
@@ -23,7 +23,7 @@ Question::Question(std::string_view exported, ObjectKey job, Instant now, GoOn g
     if (id_.exists()) missing_ = missing(base_->state());
 }
 
-// Missing ranks of a gang; waiting pods of any other job.
+// The number of missing ranks of a gang, or of waiting pods of any other job.
 std::int64_t Question::missing(const ClusterState& state) const {
     const JobId id = state.jobs.find_job(key_);
     if (!id.exists()) return 0;
@@ -73,7 +73,7 @@ bool Question::moves_on(const Trial& trial) const {
     const std::vector<StoppedPod>& stopped = trial.stopped();
     const bool is_stopped = std::any_of(stopped.begin(), stopped.end(),
                                         [this](const StoppedPod& pod) { return pod.job == key_; });
-    if (is_stopped) return false;  // it started and was evicted again, or lost capacity
+    if (is_stopped) return false;  // it started, and was evicted again or lost capacity
     const std::int64_t left = missing(trial.state());
     const bool is_gang = base_->state().gangs.gang_size(job()).value_or(0) > 0;
     return is_gang ? left == 0 : left < missing_;
@@ -139,11 +139,11 @@ Remedy with_stops(const Question& question, Remedy remedy) {
 
 namespace {
 
-// Its owner withdraws the waiting pods.
+// The owner of the job withdraws the waiting pods.
 void withdraw(Trial& trial, const ObjectKey& job, const std::vector<PodFacts>& pods) {
     trial.happen(JobDeleteRequested{job, false});
     for (const PodFacts& pod : pods) trial.happen(PodRemoved{pod.uid});
-    trial.settle();  // other jobs use its reservation, or what it was before in line for
+    trial.settle();  // other jobs use what was reserved for the job
 }
 
 }  // namespace
@@ -181,13 +181,13 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
 
 namespace {
 
-// No change that is tried here provides a missing feature, or ranks that do not exist yet.
+// No change that is tried here provides a missing feature, or ranks that do not exist.
 bool may_help(ChangeKind kind, const ClusterState& state, JobId job) {
     Readiness ready;
     state.waiting.read_readiness(job, ready);
     switch (ready.hold) {
         case Reason::unsupported_feature:
-            return kind == ChangeKind::other_pool;  // to nodes that count the resource
+            return kind == ChangeKind::other_pool;  // a pool with nodes that count the resource
         case Reason::gang_incomplete:
         case Reason::gang_size_unknown:
         case Reason::gated:

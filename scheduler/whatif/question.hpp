@@ -1,5 +1,6 @@
 #pragma once
-// A waiting job in a frozen state, and whether a change would let it start. Private to whatif/.
+// A waiting job in a frozen state, and whether a change would let the job start. Private to
+// whatif/.
 
 #include <functional>
 #include <limits>
@@ -12,7 +13,7 @@
 namespace gpuctl::whatif {
 
 using Change = std::function<void(Trial&)>;
-// All ways in which people may carry out a change: for example, pods end one after the other or at
+// All ways in which a change may be carried out: for example, pods end one after the other or at
 // once.
 using Ways = std::vector<Change>;
 
@@ -20,37 +21,37 @@ class Question {
 public:
     Question(std::string_view exported, ObjectKey job, Instant now, GoOn go_on);
 
-    // The state before any change, after everything that can be placed was placed. None: the bytes
+    // The state before any change, after everything that can be placed was placed. Null: the bytes
     // are no state.
     [[nodiscard]] const ClusterState* state() const { return base_ ? &base_->state() : nullptr; }
     [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
     [[nodiscard]] JobId id() const { return id_; }
     [[nodiscard]] const PodFacts* first_waiting() const;  // of the job
     [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
-    // The cluster refused the bind of one of its pods by a permission or a policy. No copy of the
-    // engine can know whether another bind would be accepted.
+    // True if the cluster refused the bind of one of the job's pods by a permission or a policy. No
+    // copy of the engine can know whether another bind would be accepted.
     [[nodiscard]] bool is_refused() const;
 
-    // Simulates the change in a copy and checks whether the job makes progress. False as well if
-    // the search is to end.
+    // Simulates the change in a copy and checks whether the job makes progress. Also false if the
+    // search is to end.
     bool helps(const Change& change);
-    // In all ways.
+    // True if the change helps in all ways.
     bool helps(const Ways& ways);
-    // For the last change that helped, over all its ways.
+    // Jobs that the last change that helped would stop, over all its ways.
     [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
     // Its facts.
     [[nodiscard]] ChangeEffect effect_of(ChangeFact change) const;
-    // None of its pods runs or is being bound: it could be replaced by another job.
+    // True if none of its pods runs or is being bound: the job could be replaced by another job.
     [[nodiscard]] bool waits_whole() const;
-    // The number of trials and of searches on the columns.
+    // The number of trials and of searches so far.
     [[nodiscard]] int looked() const { return looked_; }
     void note_look() { ++looked_; }
-    // A copy for a sequence of changes; none: the search is to end.
+    // A copy of the state for a sequence of changes; none: the search is to end.
     std::optional<Trial> begin_trial();
-    // Something was not tried because the limit of trials or time was reached.
+    // True if something was not tried because the limit of trials or time was reached.
     [[nodiscard]] bool ended_early() const { return ended_early_; }
-    // In a copy: the job starts, a gang completely, any other job with any one pod, and none of its
-    // pods is evicted.
+    // True if the job starts in the copy (a gang completely, any other job with any one pod), and
+    // none of its pods is evicted.
     [[nodiscard]] bool moves_on(const Trial& trial) const;
 
 private:
@@ -62,7 +63,7 @@ private:
     std::optional<Trial> base_;
     JobId id_;
     std::int64_t missing_ = 0;
-    std::int64_t started_ = 0;  // for the last change that helped
+    std::int64_t started_ = 0;  // pods that start with the last change that helped
     std::vector<StoppedJob> stops_;
     GoOn go_on_;
     int trials_left_ = 200;
@@ -71,43 +72,44 @@ private:
 };
 
 // The smallest amount in [low, high] that helps, if `high` helps and a larger amount never helps
-// less. Otherwise: an amount that helps while one less does not. The last amount tried that helps
-// is returned.
+// less. Otherwise the result is an amount that helps while one less does not. The last amount that
+// is tried and helps is the result.
 std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
                                      const std::function<bool(std::int64_t)>& helps_with);
-// The remedy with the evictions of the last change that helped.
+// Adds the evictions of the last change that helped to the remedy.
 Remedy with_stops(const Question& question, Remedy remedy);
 
-// A change of a job by its owner: a submitted job cannot be changed, so it is replaced.
+// A change of a job by its owner. A submitted job cannot be changed, so it is replaced.
 struct Rewrite {
     std::function<void(PodFacts&)> pod;
-    std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // of a submitted job
+    std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // applied to a submitted job
     std::size_t pods_most = kRanksMaximum;                 // further pods are dropped
 };
-// The job is deleted and, once that has had its effect on other jobs, submitted again: last in
-// line. A job with running pods stays, and its waiting pods are changed in place, as a controller
-// does.
+// Deletes the job and, once the deletion has had its effect on other jobs, submits it again, so
+// that it is last in line. A job with running pods stays, and its waiting pods are changed in
+// place, as a controller does.
 Change make_anew(const Question& question, const Rewrite& rewrite);
 
-// A limit that a job would exceed if it started now, and how far it could be raised. Amounts are
-// rounded as in reports, and such that a configuration can state them.
+// A limit that the job would exceed if it started now, and how far the limit could be raised.
+// Amounts are rounded as in reports, so that a configuration can state them.
 struct LimitInWay {
     LimitHit hit;
-    std::int64_t least = 0;   // admits the job if no other job comes
-    std::int64_t unit = 1;    // raised further in steps of this amount
-    std::int64_t levels = 0;  // this many steps admit every other job that waits under it
-    std::int64_t lowest = 0;  // the lowest level; negative if other jobs may give way
-    // With several GPU models there may be room under the limit of another model.
+    std::int64_t least = 0;   // this amount admits the job if no other job comes
+    std::int64_t unit = 1;    // the limit is raised further in steps of this amount
+    std::int64_t levels = 0;  // this many steps admit every other job that waits under the limit
+    std::int64_t lowest = 0;  // the lowest level; negative if other jobs may be evicted
+    // True if the limit is for a GPU model: the job may find room under the limit of another model.
     [[nodiscard]] bool may_stay() const {
         return limit_row(hit.kind).scope == LimitScope::queue_model;
     }
 };
-// By limit: level 0 is its `least` amount, each level one unit more; negative levels if other jobs
-// give way or another change reduces usage; kNotRaised: unchanged.
+// A level for each limit: level 0 is its `least` amount, and each level is one unit more. Levels
+// are negative if other jobs are evicted or another change reduces usage; kNotRaised: unchanged.
 using Levels = std::vector<std::int64_t>;
 inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::min();
 
-// The limits of the job's own queue first, then upwards; without limits that cannot be raised.
+// The limits that block the job, without limits that cannot be raised: those of the job's own queue
+// first, then upwards.
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
 struct RaisedLimits {
     Policy policy;
@@ -116,7 +118,7 @@ struct RaisedLimits {
 RaisedLimits raise(const ClusterState& state, JobId job, const std::vector<LimitInWay>& limits,
                    const Levels& levels);
 
-// One search per kind of change.
+// The search for each kind of change.
 std::optional<Remedy> try_fewer_gpus(Question& question);
 std::optional<Remedy> try_fewer_ranks(Question& question);
 std::optional<Remedy> try_shorter_run_time(Question& question);
@@ -127,15 +129,15 @@ std::optional<Remedy> try_jobs_move(Question& question);
 std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
 std::optional<Remedy> try_two_changes(Question& question);
-// Another change that is applied together with it; both orders are tried.
+// Another change that is applied together with the change that is searched; both orders are tried.
 struct Beside {
     Change change;
     std::vector<change::RaisedLimit> limits;  // that it raises
 };
-// `only`: this job, "namespace/name"; empty: the smallest job that helps.
+// `only`: the job to end, "namespace/name"; empty: the smallest job that helps.
 std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
                                    const std::string& only = "");
-// Ends the job of that name at once. None: it holds nothing in the pool.
+// A change that ends the job of that name at once. None: the job holds nothing in the pool.
 std::optional<Change> end_of(const Question& question, const std::string& name);
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside);
 

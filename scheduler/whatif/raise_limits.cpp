@@ -57,7 +57,8 @@ std::optional<change::RaisedLimit> raise_one(Policy& policy, const ClusterState&
                                std::string{hit.model}, raised.to, *before};
 }
 
-// A queue may not get more than the queues above it: such a configuration is refused.
+// The largest amount below the limits of the queues above. A configuration with a larger amount is
+// refused.
 std::int64_t most_below_others(const ClusterState& state, const std::vector<LimitInWay>& limits,
                                const std::vector<std::int64_t>& amounts, std::size_t which) {
     std::int64_t most = amounts[which];

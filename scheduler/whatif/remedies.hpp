@@ -1,7 +1,7 @@
 #pragma once
-// Changes that would let a waiting job start now: single changes, each simulated in a copy of the
-// engine before it is reported, each as small as possible of its kind; if none helps, two changes
-// together.
+// Changes that would let a waiting job start now. Each change is simulated in a copy of the engine
+// before it is reported, and is as small as possible of its kind. If no single change helps, two
+// changes are tried together.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace gpuctl::whatif {
 
-// In reporting order: changes by its owner alone come first.
+// Kinds of changes in the order of reports: changes by the job's owner alone come first.
 enum class ChangeKind : std::uint8_t {
     fewer_gpus,        // amount: GPUs per pod
     fewer_ranks,       // amount: ranks of the gang
-    shorter_run_time,  // amount: run time in seconds
+    shorter_run_time,  // amount: run-time limit in seconds
     other_queue,       // subject: a queue of its pool
     other_pool,        // subject: a pool
-    higher_limits,     // of queues and namespaces, each as far as the job needs
+    higher_limits,     // limits of queues and namespaces, each as far as the job needs
     jobs_move,         // amount: jobs that move to other nodes of the pool (docs/adr/0023)
-    job_ends,          // subject: namespace/name of a job whose end is sufficient; amount: its GPUs
-    more_nodes,        // subject: the node that they are like; amount: number of nodes
-    two_changes        // its parts, together
+    job_ends,    // subject: namespace/name of the job whose end is sufficient; amount: its GPUs
+    more_nodes,  // subject: the node that the new nodes are copies of; amount: number of nodes
+    two_changes  // its parts are applied together
 };
 BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, shorter_run_time, other_queue, other_pool,
                     higher_limits, jobs_move, job_ends, more_nodes, two_changes)
@@ -39,7 +39,7 @@ struct MovedPod {
     std::string to;    // node after the move
     friend auto operator<=>(const MovedPod&, const MovedPod&) = default;
 };
-// A running job that is stopped and, once the waiting job runs, started again.
+// A running job that is stopped and started again once the waiting job runs.
 struct MovedJob {
     ObjectKey key;
     bool is_submitted = false;  // submitted to gpuctl
@@ -54,23 +54,23 @@ struct Remedy {
     std::string subject;
     std::int64_t amount = 0;
     ChangeEffect facts;  // for the sentence
-    // For jobs_move: stopped together, started again in this order.
+    // For jobs_move: these jobs are stopped together and started again in this order.
     std::vector<MovedJob> moves = {};
-    // For higher_limits: how far each blocking limit is raised, see limits_in_way().
+    // For higher_limits: the level of each blocking limit, see limits_in_way().
     std::vector<std::int64_t> levels = {};
-    std::vector<StoppedJob> stops = {};  // for the job, or for others that the change starts
-    std::vector<Remedy> parts = {};      // of two_changes
+    std::vector<StoppedJob> stops = {};  // for this job, or for other jobs that the change starts
+    std::vector<Remedy> parts = {};      // parts of two_changes
 };
 
 struct Remedies {
     std::vector<Remedy> found;  // at most one of each kind; two_changes if no single change helps
-    std::vector<ChangeKind> tried;  // kinds that were simulated or searched at least once
-    // The limit of trials or time was reached: there may be other, and smaller, changes.
+    std::vector<ChangeKind> tried;  // kinds of which at least one change was simulated or searched
+    // The limit of trials or time was reached, so there may be other changes and smaller ones.
     bool ended_early = false;
 };
 
-// `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried if the job
-// does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.
+// `exported`: Engine::export_state() of the engine that has the job. Nothing is tried if the job
+// does not wait. There are at most 200 trials, each in a copy of the state. Errors: JournalDamaged.
 Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now,
                                GoOn go_on = {});
 

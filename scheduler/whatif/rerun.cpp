@@ -10,15 +10,15 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Far more than any time needs; turns an endless loop into an end.
+// Far more Plans than are needed at any point in time: an endless loop ends here.
 constexpr int kPlansPerMomentMax = 10'000;
 
 struct Happening {
     enum class Kind : std::uint8_t { event, arrival, end, give_up, wake };
     Instant at;
-    std::uint64_t order = 0;  // among events of the same time
+    std::uint64_t order = 0;  // among events at the same time
     Kind kind = Kind::event;
-    std::size_t index = 0;  // of the event or pod
+    std::size_t index = 0;  // index of the event or pod
     std::uint32_t incarnation = 0;
     friend bool operator>(const Happening& a, const Happening& b) {
         return std::tie(a.at, a.order) > std::tie(b.at, b.order);
@@ -28,13 +28,13 @@ struct Happening {
 // The state of a pod in the rerun.
 struct Live {
     bool is_there = false;
-    Instant since;  // runs since; never: it waits
-    Instant began;  // beginning of its present run, also before the window
-    Duration kept;  // from earlier runs, to the last checkpoint
+    Instant since;  // the pod runs since then; never: it waits
+    Instant began;  // beginning of its present run, which may be before the window
+    Duration kept;  // progress kept from earlier runs, up to the last checkpoint
     bool was_stopped = false;
     std::string node;
     std::uint32_t incarnation = 0;
-    bool was_too_many = false;  // a rank beyond the size of its elastic job
+    bool was_too_many = false;  // it was a rank beyond the size of its elastic job
 };
 
 class Player {
@@ -128,7 +128,7 @@ void Player::answer(const DeletePod& deletion) {
     make_anew(deletion.pod.uid);
 }
 
-// It terminates at once, and loses the work since its last checkpoint.
+// The evicted pod terminates at once, and loses the work since its last checkpoint.
 void Player::answer(const EvictPod& eviction) {
     answers_.emplace_back(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
     make_anew(eviction.pod.uid);
@@ -160,7 +160,7 @@ void Player::answer(const DeleteWorkload& deletion) {
     }
 }
 
-// Surplus ranks terminate at once; missing ranks return if they existed before.
+// Surplus ranks terminate at once; missing ranks are created again if they existed before.
 void Player::answer(const ResizeWorkload& resize) {
     answers_.emplace_back(
         WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});
@@ -209,7 +209,7 @@ void Player::note_queue(std::size_t pod) {
     }
     const std::string& pool = state.pool(job.pool).name;
     out.queue = job.queue.exists() ? pool + "/" + state.tree.queue_path(job.queue) : pool;
-    if (job.priority >= kSystemPriority) return;  // in no queue
+    if (job.priority >= kSystemPriority) return;  // it is in no queue
     if (!job.queue.exists()) {
         out.nowhere = Reason::queue_unknown;
     } else if (!state.queue(job.queue).children.empty()) {
@@ -235,7 +235,7 @@ void Player::start(std::size_t pod, const std::string& node) {
     schedule(now_ + std::max(length - live.kept, Duration{1}) + again, Happening::Kind::end, pod);
 }
 
-// It holds no capacity any more and is gone; its run time counts.
+// Removes the pod, which holds no capacity any more, and counts its run time.
 void Player::stop(std::size_t pod) {
     Live& live = live_[pod];
     if (live.since.happened()) out_[pod].ran_ms += (now_ - live.since).ms();
@@ -289,7 +289,7 @@ void Player::carry_out(const Happening& next) {
     }
 }
 
-// The engine as it was, leading, with effects in flight requested again.
+// Restores the engine as it was. It leads, and effects in flight are requested again.
 void Player::begin() {
     now_ = ask_.past.begin;
     const ClusterState& state = engine_.state();
@@ -306,7 +306,7 @@ void Player::begin() {
         if (!past.was_running) continue;
         const PodId id = state.pods.find_pod(past.facts.uid);
         live_[i].node = state.pod(id).facts.node;
-        live_[i].since = ask_.past.begin;  // its run before the window does not count
+        live_[i].since = ask_.past.begin;  // the part of its run before the window does not count
         live_[i].began = past.started;
         out_[i].started = past.started;
         const Duration length = ask_.run_times[i];

@@ -1,5 +1,5 @@
-// A change by the job's owner alone if time is short: before a maintenance window, before the
-// head-of-line reservation, or before the end of a budget period.
+// A change by the job's owner alone, if time is short before a maintenance window, before the
+// head-of-line reservation, or before the end of a budget period: a shorter run-time limit.
 
 #include <algorithm>
 
@@ -9,9 +9,10 @@ namespace gpuctl::whatif {
 namespace {
 
 constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute, kDay = 24 * kHour;
-constexpr std::int64_t kLongest = 28 * kDay;  // for a job without a limit
+// longest limit that is tried for a job without a limit
+constexpr std::int64_t kLongest = 28 * kDay;
 
-// Limits that people would write: whole minutes up to a day, whole hours beyond.
+// Counts limits that users would write: whole minutes up to a day, whole hours beyond.
 std::int64_t steps_up_to(std::int64_t ms) {
     return ms < kDay ? ms / kMinute : kDay / kMinute + (ms - kDay) / kHour;
 }
@@ -34,7 +35,7 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
         std::max<std::int64_t>(steps_up_to(job.run.time_expected.ms() - 1) + 1, 1);
     const std::int64_t steps = steps_up_to(longest);
     const auto limit_with = [steps](std::int64_t fewer) { return limit_at(steps + 1 - fewer); };
-    // The search runs over "steps fewer", because a shorter limit is easier to meet.
+    // The search runs over the number of steps fewer, because a shorter limit is easier to meet.
     const auto less = smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
         const Duration limit = limit_with(fewer);
         return question.helps(

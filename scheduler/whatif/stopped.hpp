@@ -9,7 +9,7 @@
 
 namespace gpuctl::whatif {
 
-// Evicted for another job, or removed from an elastic job that continues without it.
+// A pod that was evicted for another job, or a rank that an elastic job released.
 struct StoppedPod {
     ObjectKey job;
     std::string pod;
@@ -23,15 +23,15 @@ struct StoppedJob {
     ObjectKey key;
     GpuMilli gpus;
     std::int64_t lost_gpu_ms = 0;  // work that is lost
-    bool goes_on = false;          // with fewer ranks
+    bool goes_on = false;          // the job continues with fewer ranks
     std::vector<std::string> pods;
-    bool at_most = false;  // this much in one way to do it, less or nothing in another
+    bool at_most = false;  // this amount in one way to make the change, less or nothing in another
     friend bool operator==(const StoppedJob&, const StoppedJob&) = default;
 };
 
-// By job; the first `first` pods are left out.
+// Sums by job, without the first `first` pods.
 std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first = 0);
-// One change done in several ways: for each job its largest loss.
+// For one change that can be made in several ways: for each job its largest loss.
 std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& ways);
 
 }  // namespace gpuctl::whatif

@@ -8,10 +8,10 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Far more than any state needs; turns an endless loop into an end.
+// Far more Plans than any state needs: an endless loop ends here.
 constexpr int kPlansMax = 10'000;
 
-// The outcomes of effects if all of them succeed.
+// Reports the outcomes of effects as if all of them succeeded.
 struct Agree {
     const ClusterState& state;
     std::vector<Event>& answers;
@@ -47,7 +47,7 @@ struct Agree {
             PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
         answers.emplace_back(PodRemoved{eviction.pod.uid});
     }
-    // Surplus ranks are gone at once; nothing creates further ranks here.
+    // Surplus ranks are removed at once. No controller creates further ranks here.
     void operator()(const ResizeWorkload& resize) const {
         answers.emplace_back(
             WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});

@@ -1,6 +1,6 @@
 #pragma once
-// A copy of an engine for experiments: no effect leaves it, and every requested write succeeds at
-// once.
+// A copy of an engine for experiments. No effect is carried out, and every requested write succeeds
+// at once.
 //
 // Lifecycle: made from exported state (Engine::export_state), used by one owner, destroyed. It has
 // no clock and is deterministic.
@@ -19,20 +19,21 @@ namespace gpuctl::whatif {
 
 class Trial {
 public:
-    // The copy leads and is synced, whatever the state of the original. Errors: JournalDamaged.
+    // Makes a copy that leads and is synced, whatever the state of the original. Errors:
+    // JournalDamaged.
     static Result<Trial> of(std::string_view exported, Instant now);
 
     void happen(Event event);
-    // The job and the pods that its controller would create.
+    // Submits the job, and the pods that its controller would create.
     void submit(const JobRecord& job, const std::string& label_prefix);
     // Plans until nothing more can start now.
     void settle();
-    // Advances its clock; what is due by then happens with the next event.
+    // Advances the clock of the copy; what is due by then happens with the next event.
     void advance(Instant now) { now_ = now; }
     [[nodiscard]] Instant now() const { return now_; }
-    // The uids of the pods that got a node since the last call.
+    // Returns the uids of the pods that got a node since the last call.
     [[nodiscard]] std::vector<std::string> take_bound() { return std::exchange(bound_, {}); }
-    // The next wake-up of the engine after now; never: none.
+    // The next wake-up of the engine after now; never: there is none.
     [[nodiscard]] Instant next_wake();
 
     [[nodiscard]] const ClusterState& state() const { return engine_.state(); }

@@ -1,4 +1,5 @@
-// Two blockers at once: a limit, and room. Neither change alone helps, so both are tried together.
+// For a job with two blockers, a limit and a lack of room: neither change alone helps, so both are
+// tried together.
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ std::optional<Remedy> both(const Beside& limits, const Levels& levels,
     return out;
 }
 
-// Without that job less is held, so limits need not be raised as far.
+// Levels of `limits` if a job has ended: less is held then, so limits need not be raised as far.
 Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInWay>& left) {
     Levels out;
     for (const LimitInWay& limit : limits) {

@@ -18,7 +18,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     Answer answer;
     answer.never = preflight(trial->state(), job.spec);
     if (answer.never) return answer;
-    trial->settle();  // first, what would start without it
+    trial->settle();  // first starts what would start without the job
     const std::size_t stopped_before = trial->stopped().size();
     trial->submit(job, label_prefix);
     trial->settle();

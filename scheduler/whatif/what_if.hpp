@@ -1,6 +1,6 @@
 #pragma once
-// A dry run before submission: would this job start, where, which jobs would it evict, and if it
-// would not start, when, why not and what would help?
+// A dry run before submission: would this job start, where, and which jobs would it evict? If it
+// would not start: when would it, why does it wait, and which changes would help?
 
 #include <cstdint>
 #include <optional>
@@ -23,16 +23,18 @@ struct TrialPlacement {
 
 struct Answer {
     std::optional<Refusal> never;            // it could never start; then nothing else is set
-    bool starts = false;                     // now, completely
-    std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
-    std::vector<StoppedJob> stops;           // for it, if disruption budgets allow it
-    std::optional<StartEstimate> start;      // while it waits, if known
-    std::int64_t position = 0;               // in its queue; 0: it does not wait
-    std::vector<Explanation> blockers;       // empty if it starts
-    Remedies remedies;                       // likewise
+    bool starts = false;  // it starts now, completely
+    // by rank; if not all pods could start, those that could
+    std::vector<TrialPlacement> placements;
+    // jobs evicted for it, if disruption budgets allow the evictions
+    std::vector<StoppedJob> stops;
+    std::optional<StartEstimate> start;  // while it waits, if known
+    std::int64_t position = 0;           // position in its queue; 0: it does not wait
+    std::vector<Explanation> blockers;   // empty if it starts
+    Remedies remedies;                   // empty if it starts
 };
 
-// `exported`: Engine::export_state(). The name of the job must be free there. The original is not
+// `exported`: Engine::export_state(). It must not contain a job of this name, and it is not
 // changed. Errors: JournalDamaged, JobExists.
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
                    Instant now, GoOn go_on = {});

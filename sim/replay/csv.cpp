@@ -16,7 +16,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
     return value;
 }
 
-// By hand, as a double would round differently from trace to trace.
+// Parsed digit by digit, because a double would round differently from trace to trace.
 std::optional<Duration> parse_seconds(std::string_view text) {
     const std::size_t point = text.find('.');
     const auto whole = parse_integer(text.substr(0, point));
@@ -116,7 +116,7 @@ void CsvReader::refuse(Column column, const std::string& what) {
 }
 
 void CsvReader::refuse_line(const std::string& what, int at_column) {
-    if (error_) return;  // later errors mostly follow from the first
+    if (error_) return;  // later errors are mostly consequences of the first
     error_ = make_error(ErrorCode::ValidationFailed, file_ + ":" + std::to_string(line_) + ":" +
                                                          std::to_string(at_column) + ": " + what);
     error_->details.push_back(Detail{Place{"", line_, at_column}, what});
@@ -157,7 +157,7 @@ void CsvReader::split(std::string_view line) {
         }
         fields_.push_back(std::move(field));
         if (at >= line.size()) return;
-        ++at;  // the comma
+        ++at;  // skips the comma
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A table in CSV with a header row, read row by row. The first problem is kept with its place and
-// ends the reading, so that a trace reader is a plain list of fields and looks for errors once.
+// A table in CSV with a header row, read row by row. The first problem is stored with its place and
+// ends the reading. So a trace reader is a plain list of fields and checks for errors once.
 //
 //     CsvReader csv("trace1.csv", text);
 //     const auto gpus = csv.column("num_gpu");
@@ -24,20 +24,21 @@ public:
     CsvReader(std::string file, std::string_view text);
 
     using Column = std::size_t;
-    Column column(std::string_view name);  // an error unless the header has it once
-    [[nodiscard]] std::optional<Column> column_if_any(std::string_view name);  // or twice: an error
+    Column column(std::string_view name);  // an error if the header does not have it exactly once
+    // an error if the header has it twice
+    [[nodiscard]] std::optional<Column> column_if_any(std::string_view name);
     [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 
-    // False at the end and after the first error. Empty lines are passed over.
+    // Moves to the next row. False at the end and after the first error. Empty lines are skipped.
     bool next_row();
 
     [[nodiscard]] const std::string& text(Column column) const;
     [[nodiscard]] bool is_empty(Column column) const { return text(column).empty(); }
     std::int64_t integer(Column column, std::int64_t low, std::int64_t high);
-    // "12", "12.345": rounded to the nearest millisecond; at most kSecondsMax.
+    // Reads "12" or "12.345", rounded to the nearest millisecond; at most kSecondsMax.
     Duration seconds(Column column);
 
-    // What is wrong with this field of this row, as the end of a sentence: "is ...".
+    // Records what is wrong with this field of this row. `what` is the end of a sentence: "is ...".
     void refuse(Column column, const std::string& what);
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

@@ -7,7 +7,7 @@
 namespace gpuctl::replay {
 
 Fragmentation::Fragmentation(const std::vector<PackTask>& tasks) {
-    // Memory is left out, as in the paper: it never binds before CPU or GPU.
+    // Memory is left out, as in the paper: CPU or GPU is always exhausted first.
     using Request = std::tuple<std::int64_t, std::int32_t, std::int64_t, GpuModels>;
     std::map<Request, std::int64_t> counts;
     for (const PackTask& task : tasks) {

@@ -1,5 +1,6 @@
 #pragma once
-// How much of a node's idle GPU the typical tasks of a trace could not use (FGD, USENIX ATC 2023).
+// The part of a node's idle GPUs that the typical tasks of a trace cannot use (FGD, USENIX ATC
+// 2023).
 
 #include <cstdint>
 #include <vector>
@@ -10,11 +11,11 @@ namespace gpuctl::replay {
 
 class Fragmentation {
 public:
-    // The most frequent requests that make up 95 % of the tasks.
+    // Typical tasks are the most frequent requests that make up 95 % of `tasks`.
     explicit Fragmentation(const std::vector<PackTask>& tasks);
 
-    // Thousandths of a GPU times the summed weight of the typical tasks, an exact whole number;
-    // divided by weight_total() it is the expected idle GPU that a typical task cannot use.
+    // Thousandths of a GPU times the summed weight of the typical tasks: an exact integer. Divided
+    // by weight_total() it is the expected amount of idle GPU that a typical task cannot use.
     [[nodiscard]] std::int64_t weighted_milli(const PackNode& node) const;
     [[nodiscard]] std::int64_t weight_total() const { return weight_total_; }
     [[nodiscard]] std::size_t size() const { return typical_.size(); }
@@ -25,7 +26,7 @@ private:
         std::int32_t gpus = 0;
         std::int32_t gpu_each_milli = 0;
         GpuModels models = kAnyModel;
-        std::int64_t weight = 0;  // how many tasks ask for this
+        std::int64_t weight = 0;  // number of tasks with this request
     };
 
     std::vector<Typical> typical_;

@@ -22,7 +22,7 @@ std::vector<double> by_job(const World& world, Figure figure) {
     return values;
 }
 
-// Violations of one owner; takes the log in order.
+// Counts violations of the guarantee of one owner; reads the log in order.
 class Guarantee {
 public:
     Guarantee(std::int64_t quota_gpus, Duration grace) : quota_(quota_gpus), grace_(grace) {}

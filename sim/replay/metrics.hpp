@@ -1,6 +1,6 @@
 #pragma once
 // Metrics of a replayed world: completion times, waits, slowdown, fairness, guarantees. Floating
-// point is allowed here, as no decision depends on it.
+// point is allowed here, because no decision depends on it.
 
 #include <cstdint>
 #include <vector>
@@ -15,19 +15,20 @@ namespace gpuctl::replay {
 
 // By job, in seconds.
 [[nodiscard]] std::vector<double> completion_times_s(const World& world);
-[[nodiscard]] std::vector<double> waits_s(const World& world);         // until the first start
-[[nodiscard]] std::vector<double> queue_delays_s(const World& world);  // completion less run time
-[[nodiscard]] double makespan_s(const World& world);                   // from the trace's begin
+[[nodiscard]] std::vector<double> waits_s(const World& world);  // until the first start
+// completion time less run time
+[[nodiscard]] std::vector<double> queue_delays_s(const World& world);
+[[nodiscard]] double makespan_s(const World& world);  // from the begin of the trace
 [[nodiscard]] std::int64_t preemptions(const World& world);
 
-// max(1, (wait + run) / max(run, 10 s)) by job.
+// max(1, (wait + run time) / max(run time, 10 s)), by job.
 [[nodiscard]] std::vector<double> bounded_slowdowns(const World& world);
 
-// Completion time over what an equal share of the cluster would have given, by job.
+// Completion time divided by the completion time with an equal share of the cluster, by job.
 [[nodiscard]] std::vector<double> finish_time_fairness(const World& world);
 
-// Waits longer than `grace` while all that the job's owner runs and waits for fits into the owner's
-// quota; counted once per wait.
+// The number of waits longer than `grace` during which everything that the job's owner runs and
+// waits for fits into the owner's quota. A wait is counted once.
 [[nodiscard]] std::int64_t guarantee_violations(const World& world, Duration grace);
 
 }  // namespace gpuctl::replay

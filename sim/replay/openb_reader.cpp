@@ -36,8 +36,8 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
     });
 }
 
-// "V100M16|V100M32", empty for any. Models that no node has are counted and reported: some traces
-// come with a part of their nodes, and names may be mistyped.
+// Reads "V100M16|V100M32"; empty means any model. Models that no node has are counted and reported:
+// some traces are published with a part of their nodes, and names may be mistyped.
 GpuModels read_models(std::string_view rest, bool wants_gpu, PackTrace& trace) {
     if (rest.empty()) return kAnyModel;
     GpuModels wanted = 0;
@@ -81,7 +81,7 @@ std::vector<PackTask> read_tasks(CsvReader& csv, PackTrace& trace) {
     });
 }
 
-// What the file lacks for any measurement.
+// A part that is missing in the files, without which nothing can be measured.
 std::string missing_part(const PackTrace& trace, const NamedText& tasks, const NamedText& nodes) {
     if (trace.nodes.empty()) return nodes.name + " has no nodes";
     if (trace.tasks.empty()) return tasks.name + " has no tasks";

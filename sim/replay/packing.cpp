@@ -65,7 +65,7 @@ Result<std::vector<PackTask>> draw_arrivals(const PackTrace& trace, std::int64_t
     std::int64_t limit_milli = 0;
     for (const PackNode& node : trace.nodes) limit_milli += node.gpu_free_total_milli();
     limit_milli = limit_milli * percent / 100;
-    std::int64_t once_milli = 0;  // asked for when each has arrived once
+    std::int64_t once_milli = 0;  // requested amount if each task arrives once
     for (const PackTask& task : trace.tasks) once_milli += task.gpu_total().value();
     if (Wide{limit_milli} * std::ssize(trace.tasks) > Wide{once_milli} * kArrivalsMax) {
         return make_error(ErrorCode::ValidationFailed,

@@ -1,5 +1,5 @@
 #pragma once
-// Placing tasks that never leave, one by one, on nodes of whole and shared GPUs: the world of the
+// Tasks that never end are placed one by one on nodes with whole and shared GPUs: the world of the
 // openb traces. A task that does not fit is dropped.
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct PackTask {
     CpuMilli cpu;
     Bytes memory;
     std::int32_t gpus = 0;
-    GpuMilli gpu_each;             // of each GPU; below 1000 only for one GPU
-    GpuModels models = kAnyModel;  // one of these
+    GpuMilli gpu_each;             // of each GPU; below 1000 only for a single GPU
+    GpuModels models = kAnyModel;  // it accepts one of these models
 
     [[nodiscard]] GpuMilli gpu_total() const { return gpu_each * gpus; }
 };
@@ -37,35 +37,36 @@ struct PackNode {
     CpuMilli cpu_free;
     Bytes memory_free;
     std::int32_t gpus = 0;
-    GpuModels model = 0;                       // one bit
+    GpuModels model = 0;                       // one bit is set
     std::vector<std::int32_t> gpu_free_milli;  // by GPU
 
     [[nodiscard]] std::int64_t gpu_free_total_milli() const;
     [[nodiscard]] std::int32_t gpus_wholly_free() const;
-    // CPU, memory, kind of GPU and GPUs; a shared GPU must have it all on one device.
+    // True if CPU, memory, GPU model and GPUs are sufficient. For a shared GPU one device must have
+    // the whole amount.
     [[nodiscard]] bool fits(const PackTask& task) const;
 };
 
 struct PackTrace {
-    std::vector<PackNode> nodes;  // empty of tasks, by name
+    std::vector<PackNode> nodes;  // without tasks, by name
     std::vector<PackTask> tasks;  // by name
     std::vector<std::string> models;
-    std::vector<std::string> models_unknown;   // asked for, though no node has them
-    std::int64_t tasks_of_unknown_models = 0;  // that ask for one of those ...
-    std::int64_t tasks_fitting_nowhere = 0;    // ... and for no other
+    std::vector<std::string> models_unknown;   // models that tasks request and no node has
+    std::int64_t tasks_of_unknown_models = 0;  // tasks that request one of these models ...
+    std::int64_t tasks_fitting_nowhere = 0;    // ... and no other model
 };
 
-// `tasks` may lack gpu_spec and the time columns.
+// Reads the trace. `tasks` may lack gpu_spec and the time columns.
 Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes);
 
-// The trace shuffled, then drawn from with replacement, up to `percent` of the cluster's GPUs; ends
-// before the first task that would exceed it. An error: so few of its tasks ask for GPUs that more
-// than kArrivalsMax would have to arrive.
+// The order of arrivals: the trace shuffled, then drawn from with replacement, up to `percent` of
+// the cluster's GPUs. It ends before the first task that would exceed this amount. An error if so
+// few tasks request GPUs that more than kArrivalsMax tasks would have to arrive.
 inline constexpr std::int64_t kArrivalsMax = 5'000'000;
 Result<std::vector<PackTask>> draw_arrivals(const PackTrace& trace, std::int64_t percent,
                                             std::uint64_t seed);
 
-// A node and, for a task with a share of a GPU, which one. Whole GPUs are the first free ones.
+// A node and, for a task with a share of a GPU, the GPU. Whole GPUs are the first free ones.
 struct Spot {
     NodeIndex node;
     std::int32_t gpu = 0;
@@ -75,7 +76,7 @@ class Packing {
 public:
     explicit Packing(const PackTrace& trace) : nodes_(trace.nodes) {}
 
-    void place(const PackTask& task, Spot spot);  // which must have room
+    void place(const PackTask& task, Spot spot);  // the spot must have room
     [[nodiscard]] const std::vector<PackNode>& nodes() const { return nodes_; }
     [[nodiscard]] const PackNode& node(NodeIndex index) const { return nodes_[index.value()]; }
 
@@ -83,14 +84,15 @@ private:
     std::vector<PackNode> nodes_;
 };
 
-// What remains of the node with the task on it.
+// The node after the task was placed on it.
 [[nodiscard]] PackNode with_task(const PackNode& node, const PackTask& task, std::int32_t gpu);
 void put_task(PackNode& node, const PackTask& task, std::int32_t gpu);
 
 class Packer {
 public:
     virtual ~Packer() = default;
-    // nullopt: dropped. The caller places the task on the spot before the next call.
+    // Chooses a spot; nullopt: the task is dropped. The caller places the task before the next
+    // call.
     virtual std::optional<Spot> choose(const PackTask& task, const Packing& world) = 0;
 };
 
@@ -100,7 +102,7 @@ struct PackOutcome {
     std::int64_t fragmented_micro = 0;  // millionths of a GPU
     std::int64_t placed = 0;
     std::int64_t dropped = 0;
-    std::int64_t dropped_though_fitting = 0;  // not work-conserving
+    std::int64_t dropped_though_fitting = 0;  // the policy is not work-conserving then
 };
 
 PackOutcome run_packing(const PackTrace& trace, const std::vector<PackTask>& arrivals,

@@ -10,13 +10,14 @@ namespace gpuctl::replay {
 
 enum class Placing : std::uint8_t {
     pooled,  // any free GPUs will do
-    packed,  // up to a node's size on one node (first fit); more: whole nodes, one for the rest
+    // up to a node's size on one node (first fit); larger: whole nodes and one node for the rest
+    packed,
 };
 
-// The GPUs of one job. Empty when pooled: then only their number matters.
+// The GPUs of one job. Empty if pooled: then only their number matters.
 struct Spread {
-    std::int32_t node = -1;  // the one not taken whole
-    std::int32_t gpus = 0;   // there; when pooled, all of them
+    std::int32_t node = -1;  // the node that is not taken whole
+    std::int32_t gpus = 0;   // GPUs on that node; if pooled, all GPUs of the job
     std::vector<std::int32_t> whole_nodes;
 };
 
@@ -25,14 +26,14 @@ public:
     Places(std::int32_t nodes, std::int32_t gpus_per_node, Placing placing);
 
     [[nodiscard]] std::optional<Spread> take(std::int32_t gpus);
-    // Takes exactly these GPUs; false, and no change, if one of them is not free.
+    // Takes exactly these GPUs. False, without any change, if one of them is not free.
     [[nodiscard]] bool take_ceded(const Spread& spread);
     void give_back(const Spread& spread);
     void clear();
 
     [[nodiscard]] std::int64_t total() const;
     [[nodiscard]] std::int64_t free() const { return free_total_; }
-    // Pooled, all nodes are one.
+    // If GPUs are pooled, all nodes count as one node.
     [[nodiscard]] std::int64_t free_on(std::size_t node) const {
         return placing_ == Placing::pooled ? free_total_ : free_[node];
     }

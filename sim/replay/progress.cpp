@@ -8,7 +8,8 @@
 namespace gpuctl::replay {
 namespace {
 
-// Epochs are bounded by CsvReader::kSecondsMax (10^12 ms), so that times kEpochParts needs more.
+// Epochs are at most CsvReader::kSecondsMax (10^12 ms), so the product with kEpochParts needs more
+// than 64 bits.
 
 std::int64_t times_over_ceiling(std::int64_t a, std::int64_t b, std::int64_t divisor) {
     return static_cast<std::int64_t>((Wide{a} * b + divisor - 1) / divisor);

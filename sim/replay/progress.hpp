@@ -9,13 +9,14 @@ namespace gpuctl::replay {
 
 enum class Overhead : std::uint8_t {
     clean,  // default: a start, a resumption or a resize costs the job's own overhead once
-    muri,   // for calibration: at every event of the world a running job loses its restart cost of
-            // what it did since the last one, though its end, once due, comes as if it had not
+    // For calibration: at every event of the world a running job loses its restart cost of the
+    // progress since the last event. Its end, once it is due, is not delayed by that.
+    muri,
 };
 
 class Progress {
 public:
-    // `curve`: the job runs on any size by it; nullptr: on job.gpus only, for job.run.
+    // `curve`: the job runs on any size of it; nullptr: the job runs on job.gpus only, for job.run.
     Progress(const TraceJob& job, const Curve* curve) : job_(&job), curve_(curve) {}
 
     void start_on(std::int32_t gpus, Overhead rule);
@@ -23,25 +24,26 @@ public:
 
     // Remaining time on the current size without interruption.
     [[nodiscard]] Duration until_finished() const { return start_left_ + work_left_on(gpus_); }
-    // Without the cost of a start.
+    // Remaining time on this size without the cost of a start.
     [[nodiscard]] Duration work_left_on(std::int32_t gpus) const;
     [[nodiscard]] bool can_run_on(std::int32_t gpus) const;
 
 private:
     [[nodiscard]] Duration epoch_left_on(std::int32_t gpus) const;
 
-    // An epoch's share already done. Whole numbers, so that a replay is the same on every machine;
-    // fine enough that a change of size loses less than a millisecond of the longest epoch.
+    // The part of an epoch that is done, in integers, so that a replay is the same on every
+    // machine. The unit is so small that a change of size loses less than a millisecond of the
+    // longest epoch.
     static constexpr std::int64_t kEpochParts = 1'000'000'000;
 
     const TraceJob* job_;
     const Curve* curve_;
     std::int32_t gpus_ = 0;
     bool started_ = false;
-    Duration start_left_;          // of the cost of the present start
-    Duration done_;                // without a curve
+    Duration start_left_;          // remaining cost of the present start
+    Duration done_;                // work done, without a curve
     std::size_t epoch_ = 0;        // with a curve
-    std::int64_t epoch_done_ = 0;  // of kEpochParts
+    std::int64_t epoch_done_ = 0;  // in units of 1 / kEpochParts
 };
 
 }  // namespace gpuctl::replay

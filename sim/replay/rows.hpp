@@ -1,6 +1,6 @@
 #pragma once
-// What the trace readers have in common: one value for each row of a table, and the columns that
-// every trace of jobs has under some name.
+// Common code of the trace readers: one value for each row of a table, and the columns that every
+// trace of jobs has under some name.
 
 #include <string_view>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace gpuctl::replay {
 
-// fill(row) for each row, in the file's order; the reader keeps the first problem.
+// Calls fill(row) for each row, in the order of the file; the reader stores the first problem.
 template <typename Row, typename Fill>
 std::vector<Row> read_rows(CsvReader& csv, Fill fill) {
     std::vector<Row> rows;
@@ -23,7 +23,8 @@ std::vector<Row> read_rows(CsvReader& csv, Fill fill) {
     return rows;
 }
 
-inline constexpr std::int64_t kGpusMax = 100'000;  // of one job; GPU-ms of the longest in 64 bits
+// of one job; GPU-ms of the longest job fit 64 bits
+inline constexpr std::int64_t kGpusMax = 100'000;
 
 Duration positive_seconds(CsvReader& csv, CsvReader::Column column);
 std::int32_t gpu_count(CsvReader& csv, CsvReader::Column column);

@@ -31,7 +31,7 @@ Result<std::vector<Owner>> read_quotas(const NamedText& quotas) {
     return owners;
 }
 
-// Of a curve that no size is allowed in all of: the first epoch at which none is left.
+// For a curve without a size that all epochs allow: the first epoch at which no size is left.
 std::size_t epoch_without_size(const Curve& curve) {
     Curve begin = curve;
     while (!begin.epochs.empty() && !begin.size_min()) begin.epochs.pop_back();

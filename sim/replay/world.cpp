@@ -9,7 +9,8 @@
 namespace gpuctl::replay {
 namespace {
 
-// Wake-ups in a row without any change while nothing else can happen: the policy is stuck.
+// The policy is stuck after this many wake-ups in a row without any change, if nothing else can
+// happen.
 constexpr int kIdleWakesMax = 10'000;
 
 }  // namespace
@@ -37,7 +38,7 @@ std::optional<Error> World::run(Policy& policy) {
         arrive();
         ++decisions_;
         wake = policy.decide(*this);
-        GPUCTL_CHECK(!wake || *wake > now_, "a policy must ask for a later moment");
+        GPUCTL_CHECK(!wake || *wake > now_, "a policy must request a later time");
     }
     return std::nullopt;
 }
@@ -45,7 +46,7 @@ std::optional<Error> World::run(Policy& policy) {
 std::optional<Error> World::find_impossible() const {
     Places empty(settings_.nodes, settings_.gpus_per_node, settings_.placing);
     for (const TraceJob& job : trace_->jobs) {
-        // By its curve it may run on other sizes than the one that its user chose.
+        // By its curve the job may run on other sizes than the size that its user chose.
         const bool by_curve = settings_.elastic && job.curve.exists();
         const auto least = by_curve ? trace_->curves[job.curve.value()].size_min() : job.gpus;
         const std::optional<Spread> spread = least ? empty.take(*least) : std::nullopt;

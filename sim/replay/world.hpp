@@ -2,8 +2,9 @@
 // The world of a replay at the level of jobs: arrivals, completions, and what a policy starts,
 // stops and resizes, under a clock that jumps from event to event (docs/adr/0009).
 //
-// Pure, one owner, one thread. Events of one time are handled together: completions first, then
-// arrivals, then one call of the policy. Same trace, settings and policy: same history.
+// Pure, one owner, one thread. Events at the same time are handled together: completions first,
+// then arrivals, then one call of the policy. The same trace, settings and policy give the same
+// history.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,8 @@ class World;
 class Policy {
 public:
     virtual ~Policy() = default;
-    // Called after events, and at the time it returned last. Returns the time of the next call if
-    // there are no events until then.
+    // Called after events, and at the time that it returned last. Returns the time of the next call
+    // if there are no events until then.
     virtual std::optional<Instant> decide(World& world) = 0;
 };
 
@@ -31,7 +32,7 @@ struct WorldSettings {
     Placing placing = Placing::pooled;
     Overhead overhead = Overhead::clean;
     bool clairvoyant = false;  // the policy may read true run times
-    bool elastic = false;      // jobs run by their curves, on any size
+    bool elastic = false;      // jobs run on any size, by their curves
 };
 
 //            submit           start               end of its work
@@ -44,15 +45,15 @@ struct JobState {
 
     JobPhase phase = JobPhase::coming;
     Progress progress;
-    Spread spread;          // while running
-    std::int32_t gpus = 0;  // while running
-    Instant started_at;     // of the present run
+    Spread spread;          // while it runs
+    std::int32_t gpus = 0;  // while it runs
+    Instant started_at;     // start of the present run
     Instant first_start_at;
     Instant finished_at;
     std::int64_t starts = 0;
-    std::int64_t preemptions = 0;  // preemptions before its end
+    std::int64_t preemptions = 0;  // before its end
     std::int64_t served_gpu_ms = 0;
-    std::uint64_t arrangement = 0;  // the last arrange() it had a place in
+    std::uint64_t arrangement = 0;  // the last arrange() that gave it GPUs
 };
 
 enum class Happening : std::uint8_t { submitted, started, stopped, resized, finished };
@@ -70,11 +71,11 @@ public:
     // `trace` must outlive the world.
     World(const Trace& trace, WorldSettings settings);
 
-    // To the end of the last job. An error: a job can never run, or the policy left one waiting
-    // with nothing left that could happen.
+    // Runs to the end of the last job. An error if a job can never run, or if the policy leaves a
+    // job waiting and nothing else can happen.
     std::optional<Error> run(Policy& policy);
 
-    // --- what a policy may read ---
+    // --- facts that a policy may read ---
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::int64_t gpus_total() const { return places_.total(); }
     [[nodiscard]] std::int64_t gpus_free() const { return places_.free(); }
@@ -91,20 +92,21 @@ public:
     [[nodiscard]] bool clairvoyant() const { return settings_.clairvoyant; }
     // True remaining time on this size; for clairvoyant policies only.
     [[nodiscard]] Duration work_left(JobIndex index, std::int32_t gpus) const;
-    // The longest it may run: its user's limit, or the truth for a clairvoyant policy.
+    // The longest time that the job may run: its user's limit, or the true run time for a
+    // clairvoyant policy.
     [[nodiscard]] Duration limit(JobIndex index) const;
 
-    // --- what it may do ---
-    // False, and no change, when it does not fit.
+    // --- actions of a policy ---
+    // False, without any change, if it does not fit.
     bool start(JobIndex index, std::int32_t gpus);
-    // On exactly these GPUs: for a policy that tracks placements itself.
+    // Starts the job on exactly these GPUs, for a policy that tracks placements itself.
     bool start_on(JobIndex index, Spread spread);
     void stop(JobIndex index);
-    // False, and no change, when it does not fit.
+    // False, without any change, if it does not fit.
     bool resize(JobIndex index, std::int32_t gpus);
-    // As if the cluster were empty: places jobs in this order on their own sizes, passes over what
-    // does not fit, and stops whatever runs and got no place. A running job that only changes its
-    // node pays nothing, as in the simulators whose figures this calibrates against.
+    // Places jobs as if the cluster were empty: in this order, on their own sizes, skipping jobs
+    // that do not fit. It stops every running job that gets no GPUs. A running job that only
+    // changes its node pays nothing, as in the simulators whose figures are used for calibration.
     void arrange(const std::vector<JobIndex>& order);
 
     // --- results ---

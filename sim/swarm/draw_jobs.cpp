@@ -22,7 +22,7 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
         spec.replicas_max += static_cast<std::int32_t>(rng.between(1, 4));
     }
     spec.service.replicas = replicas;
-    // Often the same amounts: the order shows between jobs with equal requests.
+    // Often the amounts are the same, because the order shows between jobs with equal requests.
     const bool usual = rng.chance(1, 2);
     spec.cpu = usual ? CpuMilli{1'000} : CpuMilli{rng.between(100, 4'000)};
     spec.memory = usual ? Bytes{4LL << 30} : Bytes{rng.between(1, 8) << 30};
@@ -30,7 +30,7 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.gpu.mode = spec.gpu.count > 0 ? GpuMode::exclusive : GpuMode::none;
     spec.gpu.amount = whole_gpus(spec.gpu.count);
     spec.gpu.resource = "nvidia.com/gpu";
-    if (spec.gpu.count > 0 && rng.chance(1, 3)) {  // a part of a GPU, often of a common size
+    if (spec.gpu.count > 0 && rng.chance(1, 3)) {  // a fraction of a GPU, often of a common size
         constexpr std::int64_t usual_parts[] = {250, 300, 500, 700};
         spec.gpu.mode = GpuMode::fraction;
         spec.gpu.count = 0;
@@ -60,7 +60,7 @@ void GangRoles::annotate(PodFacts& pod) const {
     pod.role = of_rank[rank];
 }
 
-// A leader, seldom of rank 0, and workers of which not all are required.
+// A leader, seldom of rank 0, and workers that are not all required.
 std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec) {
     const std::int32_t ranks = spec.replicas_min;
     if (spec.kind != JobKind::training || ranks < 2 || spec.replicas_max > ranks) {
@@ -88,7 +88,7 @@ void NodeTies::annotate(PodFacts& pod) const {
 
 namespace {
 
-// Few different ports, so that they conflict.
+// Ports are drawn from a small set, so that they conflict.
 std::vector<HostPort> draw_ports(Rng& rng) {
     std::vector<HostPort> ports;
     if (!rng.chance(1, 2)) return ports;

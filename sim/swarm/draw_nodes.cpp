@@ -8,7 +8,7 @@ NodeFacts draw_node(Rng& rng, std::int64_t number) {
     NodeFacts node;
     node.name = "node-" + std::to_string(number);
     node.pool = rng.chance(1, 3) ? "training" : "default";
-    // Sometimes without its label, so that jobs of the pool do not match it.
+    // Sometimes the label is missing, so that jobs of the pool do not match the node.
     if (node.pool != "default" && !rng.chance(1, 8)) node.labels["runwhere.ai/pool"] = node.pool;
     node.gpu_model = kModels[rng.below(2)];
     node.allocatable.cpu = CpuMilli{rng.between(4'000, 64'000)};
@@ -62,7 +62,7 @@ NodeFacts draw_change(Rng& rng, NodeFacts node) {
             node.gpu_model = kModels[rng.below(2)];
             break;
         default:
-            // The flag without its taint, which the node controller adds later.
+            // Sets the flag without its taint, which the node controller adds later.
             node.unschedulable = !node.unschedulable;
     }
     return node;

@@ -33,14 +33,16 @@ void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
 constexpr std::uint64_t kTimesStream = 0x6d6f6d65;
 constexpr std::uint64_t kKeepStream = 0x6b656570;
 
-// From a copy of the stream: whether and when the pool keeps nodes for a job without a reservation.
+// Drawn from a copy of the stream: whether and when the pool keeps nodes for a job without a
+// reservation.
 void draw_node_keeping(Rng copy, BackfillPolicy& policy) {
     Rng rng{copy.next() ^ kKeepStream};
     policy.keep_after = Duration{};
     if (rng.chance(1, 2)) policy.keep_after = Duration::seconds(rng.between(1, 40));
 }
 
-// From a copy of the stream, so that later draws of a seed stay as they were before this feature.
+// Drawn from a copy of the stream, so that later draws of a seed stay as they were before this
+// feature.
 void draw_times(Rng copy, PreemptionPolicy& policy) {
     Rng rng{copy.next() ^ kTimesStream};
     if (rng.chance(1, 3)) policy.mode = PreemptionMode::due;
@@ -56,7 +58,8 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
     if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
     pool.backfill.patience = Duration::seconds(rng.between(1, 60));
     draw_node_keeping(rng, pool.backfill);
-    if (rng.chance(1, 2)) {  // with queues ordered by run time, or the mode has no effect
+    // with queues ordered by run time, because otherwise the mode has no effect
+    if (rng.chance(1, 2)) {
         pool.preemption = {PreemptionMode::shortest, static_cast<std::int32_t>(rng.between(0, 100)),
                            static_cast<std::int32_t>(rng.between(100, 200))};
         draw_times(rng, pool.preemption);
@@ -166,8 +169,8 @@ void draw_reserves(Rng& rng, Policy& policy) {
     }
 }
 
-// At least two GPUs at all times, so that overdrafts are paid back in the end. Few different
-// periods, so that some budgets continue when the policy changes.
+// At least two GPUs at all times, so that overdrafts are paid back in the end. There are few
+// different periods, so that some budgets continue when the policy changes.
 void draw_budgets(Rng& rng, Instant start, Policy& policy) {
     constexpr std::int64_t periods_ms[] = {20'000, 60'000, 180'000};
     const auto draw = [&] {

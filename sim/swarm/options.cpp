@@ -22,7 +22,7 @@ constexpr std::uint64_t kUnsetPreemptibleStream = 0x756e7361;
 void draw_cluster(Rng& rng, SwarmOptions& options) {
     Settings& cluster = options.settings.cluster;
     cluster.seed = rng.next();
-    // A slow API server: what one term sent arrives in the next.
+    // The API server may be slow, so that requests of one term arrive in the next.
     cluster.api_latency_max = Duration{rng.between(1, rng.chance(1, 3) ? 6'000 : 300)};
     cluster.eviction_after = Duration{rng.between(1'000, 60'000)};
     cluster.training_run_time = Duration{rng.between(1'000, 60'000)};
@@ -100,7 +100,7 @@ void draw_policy_features(SwarmOptions& options) {
 
 }  // namespace
 
-// Features have streams of their own: a new one changes no draw of the others.
+// Each feature has a stream of its own, so that a new feature changes no draw of the others.
 SwarmOptions draw_options(Rng& rng) {
     SwarmOptions options;
     draw_cluster(rng, options);

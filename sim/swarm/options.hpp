@@ -1,6 +1,6 @@
 #pragma once
 // Swarm testing (Groce et al., ISSTA 2012): each seed draws its own cluster and policy, and
-// switches some kinds of trouble on and others off, so that common combinations do not drown rare
+// switches some kinds of faults on and others off, so that common combinations do not hide rare
 // ones.
 
 #include <optional>
@@ -25,13 +25,13 @@ struct SwarmOptions {
     bool budgets = false;
     bool reserves = false;
     bool guarantees = false;         // some pools guarantee only while demand fits
-    bool models_reserved = false;    // queues do not lend all they are guaranteed of GPU models
+    bool models_reserved = false;    // queues do not lend all of their guarantees of GPU models
     bool models = false;             // some jobs accept several GPU models
     bool roles = false;              // gangs have roles, and not all ranks are required
     bool retention = false;          // few finished jobs are kept, and not for long
     bool ties = false;               // pods of some jobs have host ports or node-bound volumes
     bool cpu_only_jobs = false;      // nodes have few cores, and many jobs request no GPU
-    bool preemptible_unset = false;  // some jobs do not say whether they are preemptible
+    bool preemptible_unset = false;  // some jobs do not state whether they are preemptible
 };
 
 // The roles of a gang (ADR 0026), as annotations of its pods.
@@ -41,7 +41,7 @@ struct GangRoles {
     void annotate(PodFacts& pod) const;
 };
 
-// What ties a job's pods to nodes: host ports, and volumes that few nodes reach.
+// What binds a job's pods to nodes: host ports, and volumes that few nodes can access.
 struct NodeTies {
     std::vector<HostPort> ports;
     std::vector<VolumeRule> volumes;
@@ -60,7 +60,7 @@ void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes);
 // The node shrunk, grown, with another model, or cordoned without its taint.
 NodeFacts draw_change(Rng& rng, NodeFacts node);
 
-// draw_policy.cpp. Each feature takes a stream of its own, so that worlds without it stay
+// draw_policy.cpp. Each feature has a stream of its own, so that worlds without the feature stay
 // unchanged.
 Policy draw_policy(Rng& rng);
 // Windows around `now`, and the drain mode of unhealthy nodes.
@@ -75,7 +75,7 @@ void draw_reserved_models(Rng& rng, Policy& policy);
 // Pools that preempt only jobs marked as preemptible.
 void draw_victims(Rng& rng, Policy& policy);
 
-// draw_jobs.cpp. Each feature takes a stream of its own, likewise.
+// draw_jobs.cpp. Each feature has a stream of its own here, too.
 JobSpec draw_job(Rng& rng, std::uint64_t number);  // `number` makes its name unique
 void draw_topology(Rng& rng, JobSpec& spec);
 // The speedup of an elastic job by size.

@@ -10,10 +10,11 @@ namespace gpuctl::sim {
 namespace {
 
 constexpr Duration kRecoveryTime{6 * 3'600'000};
-// More Plan inputs than this at one time are a livelock that ended by luck. One per pod may be
-// needed while the policy allows one attempt per Plan.
+// More Plan inputs than this at one point in time are a livelock that ended by chance. One Plan per
+// pod may be needed while the policy allows one attempt per Plan.
 constexpr std::uint64_t kPlansInARowMax = 600;
-// In one world of this many, an engine restored from an image runs beside the first.
+// In one of this many worlds, an engine restored from an image runs in addition to the first
+// engine.
 constexpr std::uint64_t kRestoreEvery = 4;
 
 void add(ClusterFigures& to, const ClusterFigures& from) {
@@ -104,7 +105,7 @@ void RandomWorld::run(int actions) {
         }
         act();
         if (options_.maintenance && maintenance_rng_.chance(1, 8)) change_health();
-        // Often the next action happens while answers to the last are still in flight.
+        // The next action often happens while answers to the last action are still in flight.
         simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 3) ? 300 : 20'000)});
         check_now();
     }
@@ -133,7 +134,8 @@ void RandomWorld::submit() {
     simulation_.submit(std::move(spec));
 }
 
-// The API would refuse this; a job that slips through must not replace the finished one.
+// The API would refuse this job. If it is accepted nevertheless, it must not replace the finished
+// job.
 void RandomWorld::submit_again() {
     for (const auto& [key, job] : simulation_.engine().state().jobs.finished_jobs().by_key()) {
         const auto known = acknowledged_.find(key);
@@ -261,7 +263,7 @@ void RandomWorld::restart() {
     if (rng_.chance(1, 3)) {
         add(figures_, simulation_.cluster().figures());
         simulation_.restart_all();
-        nodes_away_.clear();  // it restarts as configured, with every node
+        nodes_away_.clear();  // it restarts with every node of the configuration
         ++checker_.probes.full_restarts;
         return;
     }
@@ -331,7 +333,7 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     if (const auto ties = ties_.find(spec.key); ties != ties_.end()) ties->second.annotate(pod);
     ReferenceModel empty;
     empty.policy = options_.settings.policy;
-    empty.policy.windows.clear();  // they end
+    empty.policy.windows.clear();  // they end before the job could start
     for (const auto& [name, facts] : nodes_) empty.nodes[name] = facts;
     const bool is_default = spec.pool.empty() || spec.pool == kDefaultPool;
     if (is_default) {
@@ -365,7 +367,7 @@ void RandomWorld::recover() {
     for (const auto& [key, spec] : std::map<ObjectKey, JobSpec>{acknowledged_}) {
         if (spec.kind != JobKind::training || !is_possible(spec)) remove(key);
     }
-    // A deletion that was refused for good left its job in place; its user deletes it again.
+    // If a deletion was refused permanently, its job still exists: its user deletes it again.
     for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
         if (!acknowledged_.contains(job.key)) remove(job.key);
     }
@@ -373,7 +375,7 @@ void RandomWorld::recover() {
     check_end();
 }
 
-// Every training job has ended, and no GPU is leaked.
+// Checks that every training job has ended and that no GPU is leaked.
 void RandomWorld::check_end() {
     for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
         // The cluster may report a job again that gpuctld removed.

@@ -24,7 +24,7 @@ inline constexpr int kActionsPerRun = 40;
 
 class RandomWorld {
 public:
-    // `progress` receives the number of steps so far, for a parent process that sees a crash.
+    // `progress` receives the number of steps so far, for a parent process that detects a crash.
     // `also` is called after every step.
     explicit RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress = nullptr,
                          Simulation::Observer also = {});
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] Simulation& simulation() { return simulation_; }
     [[nodiscard]] const std::vector<Violation>& violations() const { return checker_.violations(); }
     [[nodiscard]] std::uint64_t violation_step() const { return checker_.first_step(); }
-    // Of the run so far, including the figures of the virtual cluster.
+    // Counts of the run so far, including the figures of the virtual cluster.
     [[nodiscard]] Probes probes() const;
 
 private:
@@ -80,15 +80,15 @@ private:
     Simulation::Observer also_;
     std::vector<std::string> node_names_;
     std::map<std::string, NodeFacts> nodes_;       // as configured
-    std::map<std::string, NodeFacts> nodes_away_;  // before they left
-    std::map<ObjectKey, JobSpec> acknowledged_;    // and not deleted
+    std::map<std::string, NodeFacts> nodes_away_;  // as they were before they left
+    std::map<ObjectKey, JobSpec> acknowledged_;    // acknowledged and not deleted
     std::map<ObjectKey, GangRoles> roles_;         // of all jobs with roles
     std::map<ObjectKey, NodeTies> ties_;
-    std::set<ObjectKey> preemptible_unset_;  // jobs that do not say whether they are preemptible
+    std::set<ObjectKey> preemptible_unset_;  // jobs that do not state whether they are preemptible
     std::uint64_t jobs_ = 0;
     ClusterFigures figures_;  // of clusters before a restart
     std::uint64_t rollbacks_ = 0;
-    std::optional<int> restore_at_;  // from this action on
+    std::optional<int> restore_at_;  // the action from which on an engine is restored
     RestoredEngine restored_;
     Simulation simulation_;
 };

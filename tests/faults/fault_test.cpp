@@ -1,5 +1,5 @@
 // Mutation test of the checker: the simulation catches every seeded fault
-// (scheduler/base/planted.hpp), and without a fault the same seeds are clean.
+// (scheduler/base/planted.hpp), and the same seeds are clean without a fault.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ RunReport run_with_fault(std::string_view fault, std::uint64_t first, std::uint6
     options.first = first;
     options.last = last;
     options.twice_every = 0;
-    options.skip_open = true;  // they fail without a fault, too
+    options.skip_open = true;  // open seeds fail without a fault, too
     const RunReport report = run_seeds(options);
     plant("none");
     return report;
@@ -47,8 +47,8 @@ TEST_P(SeededFaults, fault_is_caught) {
         << GetParam().meaning;
 }
 
-// The first 1,500 seeds no longer show it since preemption and packing changed (ADR 0029, 0030); a
-// seed that does is still to be found (docs/simulation.md).
+// The first 1,500 seeds do not show this fault any more since preemption and packing changed (ADR
+// 0029, 0030). A seed that shows it is still to be found (docs/simulation.md).
 constexpr std::string_view kSeedsUnknown[]{"promise_past_the_untried"};
 
 std::vector<PlantedBugRow> faults_with_seeds() {

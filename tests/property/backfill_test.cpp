@@ -1,6 +1,6 @@
-// EASY backfill against an oracle without indexes, classes or transactions: on random small worlds
-// no backfilled job delays the start of the head of line, computed by run time limits, and no job
-// waits that fits and would end by then.
+// EASY backfill against an oracle without indexes, classes or transactions. In random small worlds
+// no backfilled job delays the start of the head of line, computed by run-time limits, and no job
+// waits that fits and would end by that time.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ public:
         }
         return free;
     }
-    // When `job` could start beside `jobs` if all of them run to their limits; nothing: never.
+    // When `job` could start in addition to `jobs` if all of them run to their limits; nothing:
+    // never.
     [[nodiscard]] std::optional<Instant> start_of(const OracleJob& job,
                                                   std::vector<OracleJob> jobs) const {
         for (;;) {
@@ -130,7 +131,7 @@ private:
         std::advance(chosen, static_cast<std::ptrdiff_t>(rng_.below(oracle_.running.size())));
         end(chosen->first);
     }
-    // Plans until nothing changes; each Plan is checked by itself.
+    // Plans until nothing changes, and checks each Plan separately.
     void plan() {
         while (world_.engine.wants_plan()) {
             std::vector<OracleJob> before;
@@ -191,8 +192,9 @@ private:
             return;
         }
     }
-    // Jobs that ask for the same, with limits less than a factor of the square root of two apart,
-    // are one class to the engine: what its first is refused, the others are not tried for.
+    // The engine treats jobs with equal requests, and with limits that differ by less than a factor
+    // of the square root of two, as one class: if the first job is refused, the other jobs are not
+    // tried.
     [[nodiscard]] bool has_older_equivalent(const OracleJob& job) const {
         return std::any_of(oracle_.waiting.begin(), oracle_.waiting.end(), [&](const auto& entry) {
             const OracleJob& other = entry.second;
@@ -247,7 +249,7 @@ TEST(Backfill, never_delays_the_head_of_line) {
         backfilled += run.backfilled;
         reservations += run.reservations;
     }
-    // The worlds exercise the rule.
+    // The worlds must exercise the rule.
     EXPECT_GT(reservations, 1000);
     EXPECT_GT(backfilled, 300);
 }

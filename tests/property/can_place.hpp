@@ -1,5 +1,5 @@
 #pragma once
-// The oracle of gangs on small worlds: every way to put ranks on nodes, tried.
+// The oracle of gangs in small worlds: tries every way to place ranks on nodes.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpuctl::test {
 
 using Ranks = std::vector<std::int64_t>;  // GPUs per rank
 
-// `free`: GPUs per node; as it was afterwards.
+// `free`: GPUs per node; it is unchanged afterwards.
 inline bool can_place(std::vector<std::int64_t>& free, const Ranks& ranks, std::size_t next = 0) {
     if (next == ranks.size()) return true;
     for (std::int64_t& room : free) {

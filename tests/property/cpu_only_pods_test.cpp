@@ -1,6 +1,6 @@
 // Small worlds with few GPUs and cores, full of GPU and CPU-only jobs, and one job of a queue with
-// a GPU guarantee, against every subset of running jobs: pods are evicted if and only if some
-// allowed subset makes room, and each of them is needed.
+// a GPU guarantee, checked against every subset of running jobs: pods are evicted if and only if
+// some allowed subset makes room, and each of them is needed.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ public:
         EXPECT_EQ(pods, world_.evictions.size()) << "a pod is evicted that may not be";
         return chosen;
     }
-    // The request is within its queue's guarantee, and the other queue keeps its own.
+    // True if the request is within the guarantee of its queue, and the other queue keeps its own
+    // guarantee.
     [[nodiscard]] bool is_allowed(unsigned chosen) const {
         if (gpus_total(ask_).value() / 1'000 > guaranteed_) return false;
         std::int64_t gpus = 0;
@@ -166,7 +167,7 @@ TEST(CpuOnlyPods, are_evicted_for_a_guarantee_exactly_when_some_subset_makes_roo
             helps = helps || (world.is_allowed(some) && world.fits_without(some));
         }
         if (chosen == 0) {
-            // If all of them may be evicted together, nothing is missed.
+            // If all units may be evicted together, no solution is missed.
             ASSERT_FALSE(helps && world.is_allowed(world.subsets() - 1));
             missed += helps ? 1 : 0;
             continue;
@@ -180,7 +181,7 @@ TEST(CpuOnlyPods, are_evicted_for_a_guarantee_exactly_when_some_subset_makes_roo
     }
     EXPECT_GT(stopped, 100);
     EXPECT_GT(without_gpus, 50);
-    // The engine searches for a subset and does not try all of them.
+    // The engine searches for a subset and does not try all subsets.
     EXPECT_LE(missed, stopped / 10);
 }
 

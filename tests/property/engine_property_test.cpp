@@ -1,6 +1,6 @@
-// Random event sequences against the bare engine: invariants and independent arithmetic after every
-// step (EngineWorld), the same inputs twice give the same hash, a restart from an image at any
-// point changes nothing, and reasons tell the truth.
+// Random event sequences against the bare engine. Invariants and independent arithmetic hold after
+// every step (EngineWorld), the same inputs twice give the same hash, a restart from an image at
+// any time changes nothing, and reported reasons are true.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -34,7 +34,7 @@ Policy two_queues() {
     return policy;
 }
 
-// Random events; all their choices come from `rng` and the world's facts.
+// Random events; all choices depend on `rng` and the facts of the world.
 class RandomEvents {
 public:
     RandomEvents(EngineWorld& world, std::uint64_t seed) : world_(world), rng_(seed) {}
@@ -276,7 +276,8 @@ TEST(EngineProperty, a_job_starts_once_its_blockers_are_removed) {
                 case Reason::gpu_insufficient:
                 case Reason::gpu_fragmented:
                 case Reason::nodes_insufficient: {
-                    // Bring exactly so many empty nodes of one rank as ranks do not fit.
+                    // Adds exactly as many empty nodes of one rank as there are ranks that do not
+                    // fit.
                     std::int64_t missing = 0, each = 0;
                     for (const Figure& one : reasons.front().figures) {
                         if (one.name == "ranks_needed") missing += one.value;

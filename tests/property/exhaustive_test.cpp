@@ -1,5 +1,5 @@
-// All small worlds: up to three nodes, three jobs in every order, against a planner that tries
-// every assignment. The first job in order is placed if and only if any assignment exists.
+// All small worlds (up to three nodes, three jobs in every order) against a planner that tries
+// every assignment. The first job in order is placed if and only if there is an assignment.
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(Exhaustive, a_gang_is_placed_exactly_when_some_assignment_exists) {
     EXPECT_GT(placed, worlds / 2);
 }
 
-// All orders of the same three jobs: whatever the order, the first is never refused in vain.
+// Tests all orders of the same three jobs: the first job that fits is never refused.
 TEST(Exhaustive, every_order_of_three_jobs_serves_the_first_that_fits) {
     std::vector<Ranks> jobs = {{2, 2}, {3}, {1, 1, 1}};
     std::sort(jobs.begin(), jobs.end());
@@ -86,7 +86,7 @@ TEST(Exhaustive, every_order_of_three_jobs_serves_the_first_that_fits) {
                         one.created_at = Instant{1000 + static_cast<int>(job)};
                     world.add(all);
                 }
-                world.plan();  // all at once this time
+                world.plan();  // all jobs at once this time
                 std::vector<std::int64_t> free = {a, b};
                 bool earlier_placed = false;
                 for (std::size_t job = 0; job < jobs.size(); ++job) {

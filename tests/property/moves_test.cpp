@@ -1,6 +1,6 @@
 // Small worlds with fragmented free GPUs, against every set of running jobs and every way to place
-// them again: moves are proposed if and only if some exist, with the fewest jobs, then the least
-// lost work (docs/adr/0023). Each proposal is carried out in the world itself, with its own
+// them again: moves are proposed if and only if a solution exists, with the fewest jobs, then the
+// least lost work (docs/adr/0023). Each proposal is carried out in the world itself, with its own
 // arithmetic (I15).
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr std::int64_t kMsPerHour = 3'600'000;
 struct Work {
     std::vector<std::string> pods;
     Ranks gpus;
-    std::int64_t price = 0;  // of all of it, in GPU-milliseconds
+    std::int64_t price = 0;  // of all its pods, in GPU-milliseconds
     bool may_move = false;
 };
 
@@ -62,7 +62,7 @@ public:
         return ready.pods;
     }
 
-    // The fewest jobs whose move helps, and the least that these cost; none: no set does.
+    // The fewest jobs whose move helps, and the smallest price of such a set; none: no set helps.
     struct Best {
         std::size_t jobs = 0;
         std::int64_t price = 0;
@@ -104,7 +104,8 @@ public:
         return free;
     }
 
-    // Stops them together, expects the job to start, and starts them again one after another.
+    // Stops the jobs together, expects the waiting job to start, and starts the stopped jobs again
+    // one after another.
     void carry_out(const std::vector<MovedJob>& moves) {
         std::map<std::string, std::vector<PodFacts>> stopped;
         for (const MovedJob& job : moves) {

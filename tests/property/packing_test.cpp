@@ -1,5 +1,5 @@
-// Pod slots on small worlds, against brute force: no pod makes a GPU unusable (idle on a node whose
-// pod slots are gone) while a node would take it on which it makes fewer so.
+// Pod slots in small worlds, against brute force: no pod makes a GPU unusable (idle on a node
+// without free pod slots) if a node accepts the pod on which it makes fewer GPUs unusable.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ public:
             if (testing::Test::HasFailure()) return;
         }
     }
-    std::int64_t stranded = 0;  // by a pod for which no better node was left
+    std::int64_t stranded = 0;  // by a pod for which there was no better node
 
 private:
     static Left after(Left left, std::int64_t gpus, std::int64_t cores) {

@@ -1,6 +1,6 @@
-// Parts of GPUs on small worlds, against brute force: a pod is placed exactly when some device has
-// room for it, a gang exactly when some assignment to devices exists; and the tournament over nodes
-// agrees with computing the cost of every node.
+// Fractions of GPUs in small worlds, against brute force: a pod is placed exactly if some device
+// has room for it, a gang exactly if there is an assignment to devices; and the tournament over
+// nodes agrees with computing the cost of every node.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ PodFacts asking(const std::string& uid, const std::string& job, std::int64_t mil
     return out;
 }
 
-// What is free on each device of each node. Whole GPUs in use are left out: the engine does not say
-// which they are, and it does not matter.
+// The free amount of each device of each node. Whole GPUs in use are left out: the engine does not
+// state which devices they are, and it does not matter.
 using Devices = std::vector<std::vector<std::int64_t>>;
 
 Devices devices_of(const EngineWorld& world, const std::set<std::string>& gone = {}) {
@@ -78,7 +78,7 @@ bool can_place(Devices& nodes, const std::vector<std::int64_t>& ranks, std::size
     return false;
 }
 
-// Random starts and ends of parts and whole GPUs, as single pods and gangs of up to four.
+// Random starts and ends of fractions and whole GPUs, as single pods and gangs of up to four.
 TEST(Parts, are_placed_exactly_when_some_assignment_to_devices_exists) {
     constexpr std::array<std::int64_t, 9> sizes = {100, 250, 300, 400, 500, 600, 700, 1000, 2000};
     int placed = 0;
@@ -225,7 +225,7 @@ TEST(Parts, evict_exactly_when_some_subset_makes_room_and_each_is_needed) {
     EXPECT_GT(of_parts, 100);
 }
 
-// Computing the cost of every node gives the same node, whatever changed in between.
+// Computing the cost of every node gives the same node, whatever changed before.
 TEST(Parts, the_tournament_agrees_with_costing_every_node) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         Rng rng{seed};

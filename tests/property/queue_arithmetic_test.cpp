@@ -1,5 +1,5 @@
-// The arithmetic of shares against oracles that are too slow to be wrong: water poured unit by
-// unit, usage counted millisecond by millisecond.
+// The arithmetic of shares against oracles that are slow and obviously correct: units are handed
+// out one by one, and usage is counted millisecond by millisecond.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,8 +13,8 @@
 namespace gpuctl::test {
 namespace {
 
-// Fills every guarantee, then gives one unit after the other to the queue with the least for its
-// weight, the first of equals.
+// Fills every guarantee, then gives one unit after the other to the queue with the smallest amount
+// for its weight, the first of equals.
 std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<Claim>& claims) {
     std::vector<std::int64_t> given;
     std::vector<std::int64_t> most;
@@ -81,7 +81,7 @@ TEST(Division, leaves_nothing_while_demand_remains_and_keeps_every_guarantee) {
     }));
 }
 
-// Rounding down would leave a GPU idle: of three GPUs for two queues, the first gets two.
+// Rounding down would leave a GPU idle: if two queues share three GPUs, the first gets two.
 TEST(Division, gives_the_remainder_away) {
     const Claim equal{1, 0, 3, 3};
     EXPECT_EQ(divide(3, {equal, equal}), (std::vector<std::int64_t>{2, 1}));
@@ -125,7 +125,7 @@ TEST(Usage, is_half_after_a_half_life_and_zero_in_the_end) {
     Usage usage;
     const std::int64_t tick = 1'000;
     const Load eight{whole_gpus(8), {}, {}};
-    usage.finish(eight, tick, 0, 16 * 40);  // for ever, as it were
+    usage.finish(eight, tick, 0, 16 * 40);  // far in the future
     const std::int64_t full = 8'000 * kUsageUnit;
     EXPECT_NEAR(static_cast<double>(usage.mean[0]), static_cast<double>(full), 40.0);
     usage.finish({}, tick, 16 * 40, 16 * 41);

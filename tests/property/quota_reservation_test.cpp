@@ -1,6 +1,6 @@
-// EASY backfill under limits, against an oracle of plain sums: in random small worlds with enough
+// EASY backfill under limits, against an oracle of plain sums. In random small worlds with enough
 // nodes, no job that overtakes the head of line of a limit delays its start, and no job waits that
-// would end by then.
+// would end by that time.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct LimitedJob {
 
 using LimitedJobs = std::vector<LimitedJob>;
 
-// What a job counts against, by name.
+// The names of the accounts that a job counts against.
 std::set<std::string> accounts_of(const LimitedJob& job) { return {job.queue, "top", job.tenant}; }
 
 class LimitOracle {
@@ -47,7 +47,8 @@ public:
         }
         return out;
     }
-    // When the limits of `job` let it start if all of these run to theirs; nothing: never.
+    // When the limits of `job` let it start if all of these jobs run to their limits; nothing:
+    // never.
     [[nodiscard]] std::optional<Instant> start_of(const LimitedJob& job, LimitedJobs jobs) const {
         while (!stopped_by(job, jobs).empty()) {
             Instant next;
@@ -142,7 +143,7 @@ private:
         std::advance(chosen, static_cast<std::ptrdiff_t>(rng_.below(oracle_.running.size())));
         end(std::string{chosen->first});
     }
-    // Plans until nothing changes; each Plan is checked by itself.
+    // Plans until nothing changes, and checks each Plan separately.
     void plan() {
         while (world_.engine.wants_plan()) {
             LimitedJobs before;
@@ -164,8 +165,8 @@ private:
         }
         return started;
     }
-    // The head of each limit: the oldest job it stops, unless another limit stops that job and an
-    // older one.
+    // The head of each limit is the oldest job that it blocks, unless another limit blocks that job
+    // and an older one.
     void check(const LimitedJobs& before, const LimitedJobs& started) {
         std::vector<const LimitedJob*> line;
         for (const auto& [name, job] : oracle_.waiting) line.push_back(&job);
@@ -182,7 +183,7 @@ private:
                 return accounted.contains(one);
             });
             const std::optional<Instant> reservation = oracle_.start_of(*head, without);
-            if (!reservation) continue;  // it is passed over
+            if (!reservation) continue;  // this head is passed over
             accounted.insert(stops.begin(), stops.end());
             if (stops.empty() || !is_first) continue;
             LimitedJobs with = without;
@@ -267,7 +268,7 @@ TEST(QuotaReservations, backfill_never_delays_the_head_of_line_of_a_limit) {
         passed += run.passed;
         held_by_quota_reservation += run.held_by_quota_reservation;
     }
-    // The worlds exercise the rule.
+    // The worlds must exercise the rule.
     EXPECT_GT(passed, 300);
     EXPECT_GT(held_by_quota_reservation, 300);
 }

@@ -131,7 +131,8 @@ void check(const EngineWorld& world, const JobView& view, const Explanation& exp
     for (const Figure& one : explanation.figures) {
         if (one.name == "ranks_needed") ranks = one.value;
     }
-    // It must be right about one waiting pod: for a mixed gang it explains one kind of rank.
+    // The explanation must be right about one waiting pod: for a mixed gang it explains one kind of
+    // rank.
     std::string wrong = "no pod waits";
     for (const PodView& one : view.pods) {
         if (one.standing != BindState::waiting) continue;

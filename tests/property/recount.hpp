@@ -1,5 +1,5 @@
 #pragma once
-// Recounts every number of a reason from the facts, not from the engine's columns.
+// Recounts every number of a reason from the facts, without the engine's columns.
 
 #include <string>
 

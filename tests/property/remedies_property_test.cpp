@@ -1,6 +1,6 @@
 // I15 of remedies: every remedy is carried out in the world itself, with the world's own
-// arithmetic, and the job starts, whether the changes happen one by one or all at once. With one
-// change less, it does not start in at least one of these orders.
+// arithmetic, and the job starts, whether the changes happen one by one or at once. Without one of
+// the changes, the job does not start in at least one of these orders.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -68,8 +68,8 @@ std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
     return waiting;
 }
 
-// How pods end and nodes join: with a Plan after each, or with one after all of them. With grace,
-// all pods are terminating first and then end one by one.
+// How pods end and nodes join: with a Plan after each change, or with one Plan after all changes.
+// With grace, all pods are terminating first and then end one by one.
 enum class Pace : std::uint8_t { one_by_one, at_once, with_grace };
 
 void begin_to_leave(EngineWorld& world, const std::string& job) {
@@ -147,7 +147,7 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
     world.run();
 }
 
-// As reported, before any change.
+// The policy as reported, before any change.
 Policy raised_policy(const EngineWorld& world, const std::string& job, const Remedy& remedy) {
     if (remedy.kind != ChangeKind::higher_limits) return {};
     const ClusterState& state = world.engine.state();
@@ -199,7 +199,7 @@ RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, (
                 case ChangeKind::fewer_ranks:
                     RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount + 1));
                     break;
-                case ChangeKind::shorter_run_time:  // all limits here are below a day
+                case ChangeKind::shorter_run_time:  // all limits in these worlds are below a day
                     RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount + 60));
                     break;
                 case ChangeKind::more_nodes:

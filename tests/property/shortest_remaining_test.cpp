@@ -1,5 +1,5 @@
 // Small pools with preemption by remaining time: every job finishes, and no job preempts its
-// preemptor unless it has less remaining work meanwhile.
+// preemptor unless the job has less remaining work by then.
 
 #include <gtest/gtest.h>
 
@@ -114,7 +114,7 @@ private:
         }
     }
     void pass(Duration most) {
-        // No further than to the next end: no job runs longer than needed.
+        // Advances to the next end at most, so that no job runs longer than needed.
         for (const auto& [name, uid] : uids_) {
             const PodFacts& facts = world_.pods.at(uid);
             if (!facts.started_at.happened()) continue;
@@ -177,7 +177,7 @@ TEST(ShortestRemaining, by_due_time_no_job_preempts_its_preemptor) {
     EXPECT_GT(preemptions, 100);
 }
 
-// Each preemption adds work: that alone must not reverse the order again and again.
+// Each preemption adds work. That alone must not reverse the order again and again.
 TEST(ShortestRemaining, starting_long_jobs_in_time_settles_and_every_job_finishes) {
     int preemptions = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {

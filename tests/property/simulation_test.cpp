@@ -1,5 +1,5 @@
-// Deterministic simulation: the real engine against the virtual cluster, thousands of steps per
-// seed, with faults drawn from the seed (sim/swarm). Many more seeds: ./tools/simulate --seeds A..B
+// Deterministic simulation: the real engine with the virtual cluster, thousands of steps per seed,
+// with faults drawn from the seed (sim/swarm). For many more seeds: ./tools/simulate --seeds A..B
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace gpuctl::sim {
 namespace {
 
 TEST(Simulation, invariants_hold_at_every_step_and_every_queue_drains_after_recovery) {
-    // Also under sanitizers; tools/test simulates thousands of seeds without them.
+    // This test also runs under sanitizers; tools/test simulates thousands of seeds without them.
     Probes total;
     for (std::uint64_t seed = 1; seed <= 12 && !testing::Test::HasFailure(); ++seed) {
         const SimulatedRun run = simulate_seed(seed, kActionsPerRun);
@@ -39,7 +39,7 @@ TEST(Simulation, the_same_seed_gives_the_same_run_twice) {
     }
 }
 
-// The checker notices a journal that lost its end. More of this kind: tests/faults.
+// The checker detects a journal that lost its end. Further tests of the checker: tests/faults.
 TEST(Simulation, a_scheduler_that_forgets_an_acknowledged_job_is_caught) {
     RandomWorld world{77};
     const std::string before = world.simulation().engine().export_state();

@@ -1,6 +1,6 @@
-// Racks and blocks on small worlds, against every way to put ranks on nodes: a gang that requires
-// one rack starts exactly when some rack can hold it, `preferred` uses no more racks than the best
-// way does, spread ranks are apart, and every number of a refusal is recounted.
+// Racks and blocks in small worlds, against every way to place ranks on nodes: a gang that requires
+// one rack starts exactly if some rack can hold it, `preferred` uses the smallest possible number
+// of racks, spread ranks are apart, and every number of a refusal is recounted.
 
 #include <gtest/gtest.h>
 
@@ -24,9 +24,10 @@ struct Place {
     std::string rack;
     std::string block;
 };
-using Ranks = std::vector<std::int64_t>;  // GPUs of each
+using Ranks = std::vector<std::int64_t>;  // GPUs of each rank
 
-// Over every assignment of ranks to nodes that the rules allow: the fewest racks.
+// Tries every assignment of ranks to nodes that the rules allow, and finds the smallest number of
+// racks.
 class Oracle {
 public:
     Oracle(std::vector<Place> nodes, Ranks ranks, TopologyRules rules, std::set<std::size_t> others)
@@ -70,7 +71,7 @@ private:
         if (rank == ranks_.size()) {
             std::set<std::string> racks;
             for (const std::size_t node : chosen_) {
-                // A node of no known rack is as far away as another rack.
+                // A node without a known rack counts as a rack of its own.
                 racks.insert(nodes_[node].rack.empty() ? "?" + std::to_string(node)
                                                        : nodes_[node].rack);
             }
@@ -90,7 +91,7 @@ private:
     std::vector<Place> nodes_;
     Ranks ranks_;
     TopologyRules rules_;
-    std::set<std::size_t> others_;  // nodes with ranks of the job
+    std::set<std::size_t> others_;  // nodes with other ranks of the job
     std::vector<std::size_t> chosen_;
     std::optional<std::size_t> best_;
 };
@@ -177,7 +178,8 @@ TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as
             const Place& place = places[node_number(on)];
             racks.insert(place.rack.empty() ? "?" + on : place.rack);
         }
-        // For ranks of one size no way uses fewer; of several sizes only a single one is found.
+        // For ranks of one size the number of racks is minimal; for several sizes only a single
+        // rack is found.
         const bool all_known = std::none_of(places.begin(), places.end(),
                                             [](const Place& place) { return place.rack.empty(); });
         if (!is_mixed || (*fewest == 1 && all_known)) {
@@ -203,7 +205,7 @@ TEST(Topology, a_lost_rank_returns_to_the_domain_of_its_gang_or_waits) {
         if (world.node_of("g-0").empty()) continue;
         const std::string lost = "g-" + std::to_string(ranks.size() - 1);
         const std::size_t on = node_number(world.node_of(lost));
-        // Its room is taken by another before it is back.
+        // Another pod takes the room of the rank before the rank is back.
         PodFacts other = pod("other", "", ranks[0]);
         other.ours = false;
         other.node = name_of(on);
@@ -229,7 +231,7 @@ TEST(Topology, a_lost_rank_returns_to_the_domain_of_its_gang_or_waits) {
     EXPECT_GT(waits, 200);
 }
 
-// Recounts what each rack has from the facts.
+// Recounts the room of each rack from the facts.
 TEST(Topology, every_number_of_a_refusal_is_what_the_racks_have) {
     Rng rng{29};
     int recounted = 0;

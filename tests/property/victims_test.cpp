@@ -1,5 +1,5 @@
-// Small worlds full of preemptible jobs and one more job, against every subset of running jobs:
-// pods are evicted if and only if some allowed subset makes room, and each of them is needed.
+// Small worlds full of preemptible jobs and one more job, checked against every subset of running
+// jobs: pods are evicted if and only if some allowed subset makes room, and each of them is needed.
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@
 namespace gpuctl::test {
 namespace {
 
-// Evicted together.
+// Pods that are evicted together.
 struct Unit {
     std::vector<std::string> pods;
     std::int64_t gpus = 0;
 };
 
-// Up to three nodes; jobs of queue "dev", some in gangs, some not preemptible; then one job of the
-// queue `beneficiary`.
+// Up to three nodes, jobs of queue "dev" (some in gangs, some not preemptible), and then one job of
+// the queue `beneficiary`.
 class SmallWorld {
 public:
     explicit SmallWorld(std::uint64_t seed) : rng_(seed) {}
@@ -31,7 +31,7 @@ public:
         world_.plan();
     }
 
-    // Up to the job's pods, which no Plan has tried yet.
+    // Builds the world with the pods of that job, which no Plan has tried yet.
     void prepare(const std::string& beneficiary, std::int64_t ranks) {
         Policy policy;
         policy.pods_reserved_per_node = 0;
@@ -80,7 +80,7 @@ public:
         }
         return free;
     }
-    // The job fits when these units are gone.
+    // True if the job fits when these units are gone.
     [[nodiscard]] bool fits_without(unsigned chosen) const {
         std::vector<std::int64_t> free = before_;
         for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -100,7 +100,7 @@ public:
         }
         return sum;
     }
-    // The units that are being evicted, each whole.
+    // The units that are being evicted; each must be complete.
     [[nodiscard]] unsigned stopped() const {
         unsigned chosen = 0;
         std::size_t pods = 0;
@@ -243,7 +243,7 @@ TEST(Victims, are_reclaimed_only_from_borrowed_capacity) {
             helps = helps || (world.is_reclaimable(some) && world.fits_without(some));
         }
         if (chosen == 0) {
-            // If all of them may be evicted together, nothing is missed.
+            // If all units may be evicted together, no solution is missed.
             const unsigned all = world.subsets() - 1;
             ASSERT_FALSE(helps && world.is_reclaimable(all));
             missed += helps ? 1 : 0;
@@ -256,7 +256,7 @@ TEST(Victims, are_reclaimed_only_from_borrowed_capacity) {
         if (HasFailure()) return;
     }
     EXPECT_GT(stopped, 30);
-    // The engine searches for a subset and does not try all of them.
+    // The engine searches for a subset and does not try all subsets.
     EXPECT_LE(missed, stopped / 10);
 }
 

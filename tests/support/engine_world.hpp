@@ -1,5 +1,5 @@
 #pragma once
-// An engine under test with a small reference cluster: it stores every fact in plain maps, answers
+// An engine under test with a small reference cluster. It stores every fact in plain maps, answers
 // binds on request, and checks the invariants after every step by brute force, without the engine's
 // own tables.
 
@@ -72,7 +72,7 @@ public:
     struct Bare {};
     explicit EngineWorld(Bare) {}  // neither leading nor synced
 
-    // One input; `last` has the effects of this step only, `effects` all of them.
+    // Sends one input. `last` has the effects of this step only, `effects` has all effects.
     void send(Event event) {
         last.clear();
         engine.step(Input{Sequence{++sequence}, now, sequence, std::move(event)}, last);
@@ -153,7 +153,7 @@ public:
             if (pods.contains(uid)) show(uid);
         }
     }
-    void run() {  // plan and answer until nothing changes
+    void run() {  // plans and answers until nothing changes
         do {
             plan();
             answer_all();
@@ -168,7 +168,7 @@ public:
                                                const std::string& space = "team-a") const {
         return explain_job(engine.state(), {space, job});
     }
-    // The GPU of its node that it has a fraction of.
+    // The GPU of its node of which the pod holds a fraction.
     [[nodiscard]] std::int32_t device_of(const std::string& uid) const {
         const PodId id = engine.state().pods.find_pod(uid);
         return id.exists() ? engine.state().pod(id).gpu_device : kNoDevice;
@@ -190,16 +190,15 @@ public:
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, PodFacts> pods;
     std::map<std::string, BindPod> pending;         // in flight, by uid
-    std::map<std::string, EvictPod> evictions;      // likewise
+    std::map<std::string, EvictPod> evictions;      // evictions in flight, by uid
     std::map<std::string, ResizeWorkload> resizes;  // by job name
     Policy policy;
     bool verify_steps = true;
 
 private:
-    // Our own decisions never exceed the capacity of the node, counted from the facts (I1, I2).
-    // After its deadline a bind that a new term did not request again cannot succeed, and its room
-    // is
-    // released then; not before.
+    // Our own decisions never exceed the capacity of the node, counted from the facts (I1, I2). A
+    // bind that a new term did not send again cannot succeed after its deadline, and its room is
+    // released then, not before.
     void forget_what_cannot_land() {
         std::erase_if(pending, [&](const auto& entry) {
             const PodId id = engine.state().pods.find_pod(entry.first);
@@ -207,7 +206,7 @@ private:
             return entry.second.deadline < now;
         });
     }
-    // No two pods of a node listen at one port of one address, as kube-scheduler's NodePorts
+    // No two pods of a node listen at one port of one address, as in kube-scheduler's NodePorts
     // filter.
     void judge_ports(const BindPod& bind, const PodFacts& bound) {
         for (const auto& [uid, facts] : pods) {
@@ -228,7 +227,7 @@ private:
     }
     void judge(const Effect& effect) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-            ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
+            ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of an unknown pod";
             const PodFacts& evicted = pods.at(eviction->pod.uid);
             const bool is_drained = eviction->beneficiary == ObjectKey{};
             const JobId job = engine.state().jobs.find_job(eviction->job);
@@ -251,7 +250,7 @@ private:
         }
         const auto* bind = std::get_if<BindPod>(&effect);
         if (bind == nullptr) return;
-        ASSERT_TRUE(pods.contains(bind->pod.uid)) << "bind of a pod nobody has";
+        ASSERT_TRUE(pods.contains(bind->pod.uid)) << "bind of an unknown pod";
         const PodFacts& bound = pods.at(bind->pod.uid);
         EXPECT_TRUE(bound.node.empty()) << bound.uid << " is bound again";
         EXPECT_FALSE(bound.gated || bound.terminating) << bound.uid;
@@ -259,14 +258,15 @@ private:
         if (before != pending.end()) {
             EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
             EXPECT_EQ(before->second.gpu_device, bind->gpu_device);
-            pending[bind->pod.uid] = *bind;  // requested again, not decided again
+            pending[bind->pod.uid] = *bind;  // it is sent again, not decided again
             return;
         }
         pending[bind->pod.uid] = *bind;
         ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
         const Resources& offered = nodes.at(bind->node).allocatable;
         std::int64_t cpu = 0, memory = 0, slots = 0;
-        std::optional<std::pair<std::string, std::int32_t>> part_of;  // of the pod itself
+        // fraction that the pod itself holds
+        std::optional<std::pair<std::string, std::int32_t>> part_of;
         std::map<std::string, std::int64_t> gpus;  // whole GPUs, and 1000 for each in partial use
         std::map<std::pair<std::string, std::int32_t>, std::int64_t> parts;
         for (const auto& [uid, facts] : pods) {
@@ -296,7 +296,7 @@ private:
         EXPECT_LE(memory, offered.memory.value());
         EXPECT_LE(slots, offered.pods - policy.pods_reserved_per_node);
         for (const auto& [resource, amount] : gpus) {
-            // A node may hold too much of a resource that this pod does not request (it shrank).
+            // A node that shrank may hold too much of a resource that this pod does not request.
             if (bound.request.gpus.empty()) continue;
             std::int64_t has = 0;
             for (const GpuAmount& gpu : offered.gpus) {

@@ -1,6 +1,6 @@
 #pragma once
-// The differences between two values of described structs, as lines "jobs[3].block_watch: 4 | 0";
-// for the message of a test that found two states unequal by their hashes.
+// Lists the differences between two values of described structs, as lines "jobs[3].block_watch: 4 |
+// 0". A test prints them if the hashes of two states are unequal.
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
-"""What a document names of the repository exists: paths, and functions in files.
+"""Checks that the paths, and the functions in files, which a document names exist.
 
-A document cites code in two forms:
+A document cites code in three forms:
 
     `k8s/write/binder.cpp`                     a path from the top of the repository, or from the document's folder
     `k8s/write/binder.cpp: run, read_back`     functions (or types, constants) that this file defines
@@ -8,8 +8,8 @@ A document cites code in two forms:
     `RouteTable.every_route_is_complete`       a test, by suite and name
 
 In the pages of the architecture and in the tour, a bare `name` must occur in a file that the page cites.
-A path needs no backticks if it begins with a folder of the repository's top. tools/tidy runs both checks, so
-that a file that moves, or a function that gets another name, shows in the documents that cite it.
+A path needs no backticks if it begins with a folder of the repository's top. tools/tidy runs both
+checks, so that a moved file or a renamed function is reported in the documents that cite it.
 """
 
 import re
@@ -91,7 +91,7 @@ class Repository:
 
 
 def check_citation(span, folder, repository):
-    """Of one text in backticks: what it names and the repository does not have."""
+    """Reports what one text in backticks names and the repository does not have."""
     match = CITED.match(span)
     if match:
         found = repository.find(match.group(1), folder)
@@ -112,7 +112,7 @@ def check_citation(span, folder, repository):
 
 
 def cited_texts(lines, folder, repository):
-    """Of all files that the document cites."""
+    """The texts of all files that the document cites."""
     for match in map(CITED.match, CODE.findall("\n".join(lines))):
         found = repository.find(match.group(1), folder) if match else None
         if found in repository.files:

@@ -29,7 +29,7 @@ MEDIA = "application/vnd.oci.image."
 
 
 def image_of_deployment():
-    """The name that config/deploy.yaml asks for, so that the two cannot part."""
+    """The name that config/deploy.yaml asks for, so that both are always equal."""
     text = (ROOT / "config/deploy.yaml").read_text()
     return re.search(r"^\s*image:\s*(\S+)$", text, re.M).group(1)
 
@@ -39,7 +39,7 @@ def run(*command):
 
 
 def libraries(program):
-    """Paths of what the loader maps for a program, the loader itself included."""
+    """Paths of the files that the loader maps for a program, including the loader itself."""
     for line in run("ldd", str(program)).splitlines():
         found = re.search(r"(/\S+) \(0x", line)
         if found:

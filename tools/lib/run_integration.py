@@ -1,5 +1,5 @@
-"""Runs the tests against real parts, several classes at a time: each worker is a process with a Kubernetes of its own,
-so that classes in two workers cannot see each other. A class is never torn apart."""
+"""Runs the tests against real programs, several classes at a time: each worker is a process with a Kubernetes of its
+own, so that classes in two workers cannot affect each other. All tests of a class run in one worker."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -14,9 +14,9 @@ import unittest
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = REPOSITORY / "tests" / "integration"
 CLASS_DEADLINE_S = 900
-# A long class that begins last keeps one worker busy while the others have nothing left.
+# Classes that take long begin first: otherwise one worker is busy at the end while other workers have nothing to do.
 LONG = ("test_testbed", "test_samples", "test_outage", "test_storm", "test_http", "test_faults", "test_elastic", "test_maintenance")
-# Looks at what all others have sent, so it runs when they are through.
+# Checks what all other tests have sent, so it runs when they have ended.
 LAST = ("test_zz_rbac",)
 
 
@@ -29,7 +29,7 @@ def flatten(suite):
 
 
 def find_tests(words):
-    """{class: [test id]} of everything whose name contains one of the words (all when there are none)."""
+    """{class: [test id]} of everything whose name contains one of the words (all tests if there are no words)."""
     sys.path[:0] = [str(FOLDER), str(REPOSITORY / "tests" / "testbed")]
     sys.dont_write_bytecode = True
     classes = {}
@@ -59,7 +59,7 @@ class Report(unittest.TestResult):
     def _note(self, test, text):
         if hasattr(test, "_testMethodName") or hasattr(test, "test_case"):
             self.wrong.append(text)
-        else:  # setUpClass, tearDownClass: there is no test to which it belongs
+        else:  # setUpClass, tearDownClass: it belongs to no test
             self.send((test.id(), time.monotonic() - self.began, text))
 
     def addError(self, test, err):
@@ -76,9 +76,9 @@ class Report(unittest.TestResult):
 
 
 def work(pipe):
-    """A worker: runs what it is sent until it is sent nothing; says after each class where its audit log is."""
+    """A worker: runs the classes that it receives until it receives None. After each class it reports its audit log."""
     import support
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the clusters it started are stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the clusters that it started are stopped
     try:
         while True:
             task = pipe.recv()
@@ -115,8 +115,9 @@ class Worker:
             self.process.kill()
 
 
-def drain(workers, waiting, told):
-    """Gives classes to whoever is free until none is left and all are free; `told(test, seconds, wrong)` per test."""
+def drain(workers, waiting, report):
+    """Gives classes to idle workers until no class is left and all workers are idle. Calls `report(test, seconds, wrong)` for
+    each test."""
     while True:
         for worker in [each for each in workers if each.running is None and waiting]:
             worker.give(*waiting.pop(0))
@@ -126,44 +127,44 @@ def drain(workers, waiting, told):
         ready = multiprocessing.connection.wait([worker.pipe for worker in busy], 5)
         for worker in busy:
             if worker.pipe in ready:
-                listen(worker, workers, told)
+                listen(worker, workers, report)
             elif time.monotonic() - worker.since > CLASS_DEADLINE_S:
-                told(worker.running, CLASS_DEADLINE_S, f"not done within {CLASS_DEADLINE_S} s")
+                report(worker.running, CLASS_DEADLINE_S, f"not done within {CLASS_DEADLINE_S} s")
                 worker.process.terminate()
                 workers.remove(worker)
 
 
-def listen(worker, workers, told):
+def listen(worker, workers, report):
     try:
         kind, value = worker.pipe.recv()
     except EOFError:
-        told(worker.running, time.monotonic() - worker.since, "the process that ran it is gone")
+        report(worker.running, time.monotonic() - worker.since, "the process that ran it is gone")
         workers.remove(worker)
         return
     if kind == "test":
-        told(*value)
+        report(*value)
     else:
         worker.running, worker.audit_log = None, value
 
 
-def run(words, count, told, beside=None):
-    """All classes in `count` workers; then the last ones, which are told where every worker's audit log is. `beside` runs
-    in a thread meanwhile, begun when all processes are forked."""
+def run(words, count, report, meanwhile=None):
+    """Runs all classes in `count` workers; then the classes of LAST, which get the paths of all audit logs. `meanwhile` runs in
+    a thread that starts when all processes are forked."""
     classes = find_tests(words)
     order = sorted(classes, key=lambda name: next((at for at, word in enumerate(LONG) if name.startswith(word)), len(LONG)))
     first = [(name, classes[name]) for name in order if not name.startswith(LAST)]
     last = [(name, classes[name]) for name in order if name.startswith(LAST)]
     workers = [Worker() for _ in range(min(count, max(1, len(first))))]
     everyone = list(workers)
-    thread = threading.Thread(target=beside or (lambda: None))
+    thread = threading.Thread(target=meanwhile or (lambda: None))
     thread.start()
     try:
-        drain(workers, first, told)
-        for name, tests in first:  # every worker is gone
-            told(name, 0.0, f"{len(tests)} tests were not run: no worker is left")
+        drain(workers, first, report)
+        for name, tests in first:  # no worker is left
+            report(name, 0.0, f"{len(tests)} tests were not run: no worker is left")
         if last and workers:
             logs = [worker.audit_log for worker in workers[1:] if worker.audit_log]
-            drain(workers[:1], [(name, tests, logs) for name, tests in last], told)
+            drain(workers[:1], [(name, tests, logs) for name, tests in last], report)
     finally:
         for worker in everyone:
             worker.stop()

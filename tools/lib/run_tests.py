@@ -1,4 +1,4 @@
-"""The work behind tools/test: builds, runs every suite, counts, and says what failed and why."""
+"""The program behind tools/test: builds, runs every suite, counts, and reports what failed and why."""
 
 import argparse
 import concurrent.futures
@@ -18,12 +18,12 @@ CORES = os.cpu_count() or 2
 # One ASan+UBSan build for all C++ tests; release for what integration, quickstart and benches start;
 # TSan for what has threads (the loop and its offload pool, the journal that writes on it, the replica).
 TSAN_TESTS = ["aio_tests", "core_tests", "journal_tests"]
-SUITE_DEADLINE_S = 1800  # what computes yields to the tests with deadlines
-# What only computes makes way for what has deadlines beside it.
+SUITE_DEADLINE_S = 1800  # long, because tests that only compute have a low priority
+# Programs that only compute run with low priority, because tests with deadlines run at the same time.
 YIELDING = ["nice", "-n", "15"]
-# Suites that take minutes, and into how many parts they are cut.
+# Suites that take minutes, and the number of parts into which they are divided.
 SHARDS = {"property_tests": 5}
-# Nearly 2.2 million steps: a minute of two cores, less than two beside the other tests.
+# Nearly 2.2 million steps: a minute on two cores, less than two while other tests run.
 SIMULATION_SEEDS = 1_100
 DECISIONS_BLOCK = 20
 SIMULATION_STEPS_MIN = 2_000_000
@@ -56,7 +56,7 @@ def step(text):
 
 
 def build(tally, preset, targets=()):
-    """Configures once and builds; a build that fails is one failed test with the compiler's words."""
+    """Configures once and builds; a build that fails is one failed test with the output of the compiler."""
     step(f"building {preset} ({', '.join(targets) or 'everything'})")
     began = time.monotonic()
     folder = REPOSITORY / "build" / preset
@@ -88,7 +88,7 @@ def registered_tests(folder):
 
 
 def errors_of(done):
-    """The end of what a program wrote to standard error: a property's counterexample and the seed that brings it back."""
+    """The end of standard error of a program: the counterexample of a property and the seed that reproduces it."""
     lines = done.stderr.splitlines()
     seeds = [line for line in lines[:-40] if line.startswith("Using configuration")]
     return "\n".join(seeds + lines[-40:])
@@ -135,7 +135,7 @@ def run_suite(name, command, shard, words):
 
 
 def unit_tests(tally, words):
-    """Every registered test under ASan and UBSan, those with threads under TSan too; the long ones first, in shards."""
+    """Every registered test under ASan and UBSan, tests with threads under TSan, too. Long suites begin first, in shards."""
     tasks = []
     for preset, only in (("asan-ubsan", None), ("tsan", TSAN_TESTS)):
         folder = build(tally, preset, only or ())
@@ -158,7 +158,7 @@ def unit_tests(tally, words):
 
 
 def tidy(tally):
-    """The rules no compiler knows: arrows, bans, formatting. One test."""
+    """The rules that no compiler checks: arrows, bans, formatting. It counts as one test."""
     program = REPOSITORY / "tools" / "tidy"
     if not program.exists():
         return
@@ -172,7 +172,7 @@ def tidy(tally):
 
 
 class Progress(unittest.TestResult):
-    """One line a test as it ends; sub-tests that fail count once each."""
+    """Prints one line when a test ends; each failed sub-test counts."""
 
     def __init__(self, tally, total):
         super().__init__()
@@ -230,7 +230,7 @@ def build_simulation(tally):
 
 
 def compare_decisions(tally, report):
-    """Decisions change only on purpose: a refactoring leaves every hash as it was."""
+    """Decisions must change only on purpose: a refactoring changes no hash."""
     golden = dict(line.split() for line in (REPOSITORY / "tests" / "golden" / "decisions.txt").read_text().splitlines())
     blocks = report.get("decisionBlocks", {})
     other = [seeds for seeds, found in blocks.items() if golden.get(seeds) != found]
@@ -272,11 +272,11 @@ def simulation(tally, folder):
 
 
 def build_kubernetes(tally):
-    """Before any test waits for it: from nothing it takes longer than a test may."""
-    step("building Kubernetes for the tests, where it is not there yet")
+    """Builds it before any test waits for it, because a complete build takes longer than a test may."""
+    step("building Kubernetes for the tests, if it is missing")
     began = time.monotonic()
     sys.path.insert(0, str(REPOSITORY / "tests" / "testbed"))
-    import binaries  # of the testbed, which stands alone
+    import binaries  # of the testbed, which uses nothing else of the repository
     try:
         binaries.build()
     except SystemExit as error:
@@ -286,8 +286,8 @@ def build_kubernetes(tally):
     return True
 
 
-def integration_tests(tally, words, beside=None):
-    """`beside` computes while most of these tests wait for the API server."""
+def integration_tests(tally, words, meanwhile=None):
+    """`meanwhile` computes while most of these tests wait for the API server."""
     if not build_kubernetes(tally):
         return
     if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-faults"]) is None:
@@ -295,7 +295,7 @@ def integration_tests(tally, words, beside=None):
     step(f"integration: the real API server, real processes, real Prometheus, {CORES} classes at a time")
     done = 0
 
-    def told(test, seconds, wrong):
+    def report(test, seconds, wrong):
         nonlocal done
         done += 1
         print(f"  [{done}] {test.removeprefix('test_')} {'FAILED' if wrong else 'ok'} ({seconds:.1f} s)", flush=True)
@@ -304,9 +304,9 @@ def integration_tests(tally, words, beside=None):
         else:
             tally.passed += 1
 
-    total = run_integration.run(words, CORES, told, beside)
+    total = run_integration.run(words, CORES, report, meanwhile)
     if done < total:
-        tally.fail("integration", f"{total - done} of {total} tests told nothing")
+        tally.fail("integration", f"{total - done} of {total} tests reported nothing")
 
 
 def main():
@@ -325,20 +325,20 @@ def main():
         tool_tests(tally)
     if not options.integration:
         unit_tests(tally, options.words)
-    lives = None
+    folder = None
     if not options.integration and not options.words:
-        lives = build_simulation(tally)
+        folder = build_simulation(tally)
 
-    def beside():
+    def meanwhile():
         try:
-            simulation(tally, lives)
-        except Exception as error:  # in a thread nobody else would hear of it
+            simulation(tally, folder)
+        except Exception as error:  # in a thread: otherwise the error would be lost
             tally.fail("simulation", repr(error))
 
     if options.unit:
-        beside()
+        meanwhile()
     else:
-        integration_tests(tally, options.words, beside)
+        integration_tests(tally, options.words, meanwhile)
     return tally.close()
 
 

@@ -14,8 +14,8 @@
 namespace gpuctl::replay {
 namespace {
 
-constexpr const char* kNamespace = "everybody";
-// No size in a table (at most 1,024 GPUs) can be faster than that.
+constexpr const char* kNamespace = "every-user";
+// No size in a table (at most 1,024 GPUs) can be faster than this.
 constexpr std::int64_t kSpeedMax = 1'000 * std::int64_t{kSpeedOfOne};
 
 std::string name_of_job(JobIndex index) { return "j" + std::to_string(index.value()); }
@@ -32,10 +32,11 @@ std::int64_t whole_run_ms(const Curve& curve, std::int32_t gpus) {
     return sum;
 }
 
-// The range that its user would declare: from the smallest possible size to the fastest one,
-// without gaps.
+// The range that a user would state: from the smallest possible size to the fastest one, without
+// gaps.
 std::pair<std::int32_t, std::int32_t> sizes_of(const Curve& curve, std::int32_t gpus_total) {
-    const std::int32_t least = curve.size_min().value();  // the world refuses jobs without
+    // the world refuses jobs without such a size
+    const std::int32_t least = curve.size_min().value();
     std::int32_t most = least;
     for (const std::int32_t gpus : curve.sizes) {  // speed changes only at listed sizes
         if (gpus < least) continue;
@@ -45,7 +46,7 @@ std::pair<std::int32_t, std::int32_t> sizes_of(const Curve& curve, std::int32_t 
     return {least, most};
 }
 
-// The speedup curve over the declared range, as measured over whole runs.
+// The speedup curve over the stated range, as measured over complete runs.
 std::vector<SizeSpeed> speeds_of(const Curve& curve, std::int32_t least, std::int32_t most) {
     std::vector<SizeSpeed> speeds;
     const std::int64_t alone = whole_run_ms(curve, least);
@@ -67,7 +68,7 @@ std::int64_t gpus_held(const ClusterState& state) {
 ElasticPolicy::ElasticPolicy(const Trace& trace, const WorldSettings& settings,
                              gpuctl::Policy policy)
     : trace_(&trace), gpus_total_(settings.nodes * settings.gpus_per_node) {
-    policy.pods_reserved_per_node = 0;  // no DaemonSets here
+    policy.pods_reserved_per_node = 0;  // there are no DaemonSets here
     step(LeadershipChanged{true, Epoch{1}});
     step(PolicyChanged{std::move(policy)});
     for (std::int32_t i = 0; i < settings.nodes; ++i) {
@@ -113,13 +114,13 @@ std::optional<Instant> ElasticPolicy::decide(World& world) {
     return wake_;
 }
 
-// Events of the world since the last call, in order: ends before arrivals.
+// Reports the events of the world since the last call, in order: ends before arrivals.
 void ElasticPolicy::tell(const World& world) {
     for (; log_read_ < world.log().size(); ++log_read_) {
         const LogEntry entry = world.log()[log_read_];
         if (entry.what == Happening::submitted) submit(entry.job);
         if (entry.what == Happening::finished) finish(entry.job);
-    }  // starts and resizes are this policy's own
+    }  // this policy made the starts and resizes itself
 }
 
 void ElasticPolicy::submit(JobIndex index) {
@@ -144,7 +145,7 @@ void ElasticPolicy::submit(JobIndex index) {
     step(JobSubmitted{std::move(record)});
 }
 
-// All ranks end together, and the job object is removed.
+// All ranks end together, and the object of the job is removed.
 void ElasticPolicy::finish(JobIndex index) {
     for (PodFacts& pod : live_.at(index).pods) {
         pod.phase = PodPhase::succeeded;
@@ -168,7 +169,7 @@ void ElasticPolicy::carry_out(World& world) {
             if (const auto* change = std::get_if<ResizeWorkload>(&effect)) resize(world, *change);
             if (const auto* order = std::get_if<BindPod>(&effect)) {
                 const PodId pod = engine_.state().pods.find_pod(order->pod.uid);
-                if (!pod.exists()) continue;  // removed since
+                if (!pod.exists()) continue;  // it has been removed since
                 bound.insert(job_named(engine_.state().pod(pod).facts.job));
                 bind(*order);
             }
@@ -205,7 +206,7 @@ void ElasticPolicy::add_ranks(JobIndex index, std::int32_t up_to) {
     }
 }
 
-// At once: surplus ranks are removed and missing ranks created.
+// Applies the resize at once: surplus ranks are removed and missing ranks created.
 void ElasticPolicy::resize(World& world, const ResizeWorkload& order) {
     const JobIndex index = job_named(order.key.name);
     step(WorkloadResizeOutcome{order.id, order.key, ResizeResult::resized, 0, ""});

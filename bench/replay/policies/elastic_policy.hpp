@@ -1,7 +1,7 @@
 #pragma once
-// The real engine as a policy for jobs that run on any number of GPUs: each is an elastic job of
-// ranks with one GPU and a speedup curve; the engine's resizes become resizes in the world. Unlike
-// EnginePolicy, whose jobs have one size. The world counts GPUs itself here, too.
+// The real engine as a policy for jobs that run on any number of GPUs (EnginePolicy is for jobs
+// with one size). Each job is an elastic job of ranks with one GPU and has a speedup curve; the
+// engine's resizes become resizes in the world. The world counts GPUs itself here, too.
 //
 // Owner, thread: the replay's. `trace` must outlive it.
 
@@ -25,7 +25,7 @@ private:
     // A submitted, unfinished job: its ranks by number.
     struct Live {
         std::vector<PodFacts> pods;
-        std::int64_t made = 0;  // pods so far, for unused names
+        std::int64_t made = 0;  // number of pods created so far, for unused names
     };
     void step(Event event);
     void tell(const World& world);
@@ -36,7 +36,7 @@ private:
     void resize(World& world, const ResizeWorkload& resize);
     void add_ranks(JobIndex index, std::int32_t up_to);
     void bind(const BindPod& bind);
-    // Gives the job as many GPUs in the world as its bound ranks have.
+    // Gives the job as many GPUs in the world as the bound ranks of the job have.
     void follow(World& world, JobIndex index);
 
     const Trace* trace_;
@@ -45,7 +45,7 @@ private:
     std::uint64_t sequence_ = 0;
     Instant now_ = World::kBegin;
     EffectList effects_;
-    std::size_t log_read_ = 0;  // of World::log()
+    std::size_t log_read_ = 0;  // entries of World::log() that were read
     std::map<JobIndex, Live> live_;
     std::optional<Instant> wake_;
     EngineEffort effort_;

@@ -20,8 +20,8 @@ constexpr Instant kNow{1'000'000};
 }  // namespace
 
 EnginePacker::EnginePacker(const PackTrace& trace) : trace_(&trace), cards_(trace.nodes.size()) {
-    gpuctl::Policy policy;              // the shipped default
-    policy.pods_reserved_per_node = 0;  // no DaemonSets here
+    gpuctl::Policy policy;              // the default policy
+    policy.pods_reserved_per_node = 0;  // there are no DaemonSets here
     step(LeadershipChanged{true, Epoch{1}});
     step(PolicyChanged{policy});
     for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
@@ -84,7 +84,7 @@ PodFacts EnginePacker::pod_of(const PackTask& task) const {
     return pod;
 }
 
-// A device that the engine opens is any completely idle card; tasks never end here.
+// A device that the engine opens is mapped to any completely idle card; tasks never end here.
 std::int32_t EnginePacker::card_of(NodeIndex node, std::int32_t device, const Packing& world) {
     std::map<std::int32_t, std::int32_t>& cards = cards_[node.value()];
     if (const auto known = cards.find(device); known != cards.end()) return known->second;
@@ -107,7 +107,7 @@ std::optional<Spot> EnginePacker::choose(const PackTask& task, const Packing& wo
     }
     effects_.clear();
     if (!bind) {
-        step(PodRemoved{uid});  // dropped, as in the paper
+        step(PodRemoved{uid});  // the task is dropped, as in the paper
         return std::nullopt;
     }
     ++effort_.starts;

@@ -1,7 +1,7 @@
 #pragma once
-// The real engine as a packer of the openb world (docs/adr/0009): every task is a pod, observed,
-// planned once, bound or removed again. The world counts GPUs itself and refuses what does not
-// fit; the engine's numbers for shared GPUs stand for cards that are chosen here.
+// The real engine as a packer of the openb world (docs/adr/0009): every task is a pod that is
+// observed, planned once, and bound or removed again. The world counts GPUs itself and refuses what
+// does not fit. The engine's numbers of shared GPUs are mapped to cards that are chosen here.
 //
 // Owner, thread: the replay's. `trace` must outlive it.
 
@@ -32,7 +32,7 @@ private:
     EffectList effects_;
     std::uint64_t sequence_ = 0;
     std::uint64_t tasks_ = 0;
-    std::vector<std::map<std::int32_t, std::int32_t>> cards_;  // by node: of a device
+    std::vector<std::map<std::int32_t, std::int32_t>> cards_;  // by node: the card of each device
     EngineEffort effort_;
 };
 

@@ -26,7 +26,7 @@ JobIndex job_of(const PodReference& pod) {
     return JobIndex{static_cast<std::uint32_t>(std::stoul(pod.uid))};
 }
 
-// By job, in the order of their first.
+// Groups effects by job, in the order of the first effect of each job.
 template <typename Order>
 std::vector<std::vector<Order>> by_job(const std::vector<Order>& orders) {
     std::vector<std::vector<Order>> out;
@@ -41,7 +41,7 @@ std::vector<std::vector<Order>> by_job(const std::vector<Order>& orders) {
 
 EnginePolicy::EnginePolicy(const Trace& trace, const WorldSettings& settings, EngineSetup setup)
     : trace_(&trace), settings_(settings), setup_(std::move(setup)) {
-    setup_.policy.pods_reserved_per_node = 0;  // no DaemonSets here
+    setup_.policy.pods_reserved_per_node = 0;  // there are no DaemonSets here
     incarnations_.resize(trace.jobs.size());
     step(LeadershipChanged{true, Epoch{1}});
     step(PolicyChanged{setup_.policy});
@@ -79,7 +79,7 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     pod.uid = std::to_string(index.value()) + "/" + std::to_string(rank) + "/" +
               std::to_string(incarnation.number);
     const std::string owner =
-        job.owner.exists() ? trace_->owners[job.owner.value()].name : "everybody";
+        job.owner.exists() ? trace_->owners[job.owner.value()].name : "every-user";
     pod.key = {"owner-" + owner, pod.job + "-" + std::to_string(rank)};
     if (setup_.owners_are_queues) pod.queue = owner;
     pod.ours = true;
@@ -87,11 +87,12 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     pod.created_at = World::kBegin + job.submit;
     pod.rank = rank;
     pod.request = gpus_only(gpus, 1);
-    // The hard limit of a run covers what a start costs; what the user expects is the whole of the
-    // work; the engine tracks progress itself. With run times unknown the user's estimate is used.
+    // The hard limit of a run includes the cost of the start. The user's expected run time is that
+    // of the whole work, because the engine tracks progress itself. If run times are unknown, the
+    // user's estimate is used.
     const Duration whole = (incarnation.number == 0 ? job.run : incarnation.left) + job.start_cost;
     pod.preemptible = setup_.may_be_evicted;
-    pod.checkpoint_interval = Duration{1};  // work is kept; a restart costs time
+    pod.checkpoint_interval = Duration{1};  // work is kept, and a restart costs time
     pod.restart_cost = job.restart_cost;
     if (settings_.clairvoyant) {
         pod.run_time_max = whole;
@@ -102,7 +103,8 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     return pod;
 }
 
-// Up to a node's size a job is one pod; a larger one takes whole nodes and one node for the rest.
+// A job of up to a node's size is one pod. A larger job uses whole nodes, and one node for the
+// rest.
 std::vector<PodFacts> EnginePolicy::pods_of(JobIndex index) const {
     const std::int32_t gpus = trace_->job(index).gpus;
     const std::int32_t each = std::min(gpus, settings_.gpus_per_node);
@@ -135,7 +137,7 @@ std::optional<Instant> EnginePolicy::decide(World& world) {
     return wake_;
 }
 
-// Events of the world since the last call, in order: ends before arrivals.
+// Reports the events of the world since the last call, in order: ends before arrivals.
 void EnginePolicy::tell(const World& world) {
     for (; log_read_ < world.log().size(); ++log_read_) {
         const LogEntry& entry = world.log()[log_read_];
@@ -151,13 +153,13 @@ void EnginePolicy::tell(const World& world) {
                 step(PodObserved{std::move(pod)});
                 step(PodRemoved{uid});
             }
-        }  // starts, stops and resizes are this policy's own
+        }  // this policy made the starts, stops and resizes itself
     }
 }
 
-// Binds and evictions come job by job, all ranks of a gang in one Plan. Nothing is placed before
-// its victims are gone, so the order of both does not matter. Changes of rank
-// count (-> World::resize) find their place here when the engine has them.
+// Binds and evictions come job by job, all ranks of a gang in one Plan. No pod is placed before its
+// victims are gone, so the order of both does not matter. If the engine changes the number of
+// ranks, World::resize belongs here.
 void EnginePolicy::carry_out(World& world) {
     std::vector<BindPod> binds;
     std::vector<EvictPod> evictions;
@@ -173,7 +175,7 @@ void EnginePolicy::carry_out(World& world) {
     for (const std::vector<EvictPod>& evicted : by_job(evictions)) stop(world, evicted);
 }
 
-// It stops at once, keeps its progress, and waits again with its remaining work.
+// The job stops at once, keeps its progress, and waits again with its remaining work.
 void EnginePolicy::stop(World& world, const std::vector<EvictPod>& evicted) {
     const JobIndex index = job_of(evicted.front().pod);
     world.stop(index);
@@ -216,7 +218,7 @@ void EnginePolicy::start(World& world, const std::vector<BindPod>& round) {
         step(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
     }
     if (!setup_.may_be_evicted) return;
-    // It runs at once; from now on a preemption costs its progress.
+    // The job runs at once; from now on a preemption costs its progress.
     std::vector<PodFacts> pods = pods_of(index);
     for (PodFacts& pod : pods) {
         const auto bound = std::find_if(round.begin(), round.end(), [&pod](const BindPod& bind) {

@@ -1,8 +1,8 @@
 #pragma once
 // The real engine as a policy of the replay world (docs/adr/0009): what happens in the world
-// becomes the events that the daemon would send, the engine's decisions become starts on the
-// nodes it chose. The world counts GPUs itself: a start that it refuses, or a node on which both
-// count different free GPUs, ends the replay.
+// becomes the events that the daemon would send, and the engine's decisions become starts on the
+// nodes that it chose. The world counts GPUs itself. A start that it refuses, or a node on which
+// both count different free GPUs, ends the replay.
 //
 // Owner, thread: the replay's. `trace` must outlive it.
 
@@ -18,11 +18,12 @@ namespace gpuctl::replay {
 // The daemon's configuration for one kind of suite; its only pool is "default".
 struct EngineSetup {
     gpuctl::Policy policy;
-    bool owners_are_queues = false;  // vc: a virtual cluster is a queue; else an owner is a tenant
-    bool may_be_evicted = false;     // jobs may be preempted; they keep their progress
+    // vc: a virtual cluster is a queue; otherwise an owner is a tenant
+    bool owners_are_queues = false;
+    bool may_be_evicted = false;  // jobs may be preempted; they keep their progress
 };
 
-// What the engine did, apart from the world around it.
+// The effort of the engine without that of the replay world.
 struct EngineEffort {
     std::uint64_t inputs = 0;
     std::uint64_t plans = 0;
@@ -58,12 +59,12 @@ private:
     std::uint64_t sequence_ = 0;
     Instant now_ = World::kBegin;
     EffectList effects_;
-    std::vector<BindPod> round_;  // ranks of one job, being collected
-    std::size_t log_read_ = 0;    // of World::log()
+    std::vector<BindPod> round_;  // ranks of one job that are being collected
+    std::size_t log_read_ = 0;    // entries of World::log() that were read
     // A preempted job is submitted again as other pods, with its remaining work.
     struct Incarnation {
         std::int64_t number = 0;
-        Duration left;  // only known to a clairvoyant policy
+        Duration left;  // known to a clairvoyant policy only
     };
     std::vector<Incarnation> incarnations_;  // by JobIndex
     std::optional<Instant> wake_;

@@ -12,7 +12,8 @@ QueuePolicy queue_named(const std::string& name, const NamedPolicy& named) {
     return queue;
 }
 
-// Every virtual cluster is a queue with its quota as guarantee; idle GPUs are shared by quota.
+// Every virtual cluster is a queue with its quota as guarantee; idle GPUs are shared in proportion
+// to the quotas.
 std::vector<QueuePolicy> queues_by_quota(const NamedPolicy& named, const Trace& trace) {
     std::vector<QueuePolicy> queues;
     for (const Owner& owner : trace.owners) {
@@ -46,7 +47,7 @@ std::string_view named_policy_of(Suite suite) {
         case Suite::elastic:
             return kDefaultPolicyName;
         case Suite::openb:
-            return {};  // a world of its own: engine_packer.hpp
+            return {};  // openb has another world: engine_packer.hpp
     }
     return {};
 }

@@ -11,7 +11,7 @@ namespace gpuctl::replay {
 std::optional<EngineSetup> engine_setup_for(Suite suite, const EngineChoice& choice,
                                             const Trace& trace);
 
-// The named policy of a suite (docs/policies); empty: openb, which the engine only packs.
+// The named policy of a suite (docs/policies); empty for openb, where the engine only places tasks.
 std::string_view named_policy_of(Suite suite);
 
 }  // namespace gpuctl::replay

@@ -26,7 +26,7 @@ Error unknown(const SuiteRequest& request, const std::string& known) {
                   request.policy + "`; choose from " + known);
 }
 
-// As published: Muri's three queues for philly64, one split at 16 GPU-hours for elastic.
+// As published: Muri's three queues for philly64, and one threshold at 16 GPU-hours for elastic.
 reference::TiresiasSettings tiresias_for(Suite suite) {
     if (suite == Suite::elastic) return {{16 * kMsPerHour}};
     return {{3'250 * kMsPerSecond, 7'200 * kMsPerSecond}};

@@ -1,5 +1,5 @@
 #pragma once
-// Policies by name, and what must hold for one to be used.
+// Makes a policy by name, and checks what it needs.
 
 #include <memory>
 

@@ -7,7 +7,7 @@ namespace gpuctl::replay {
 
 inline constexpr const char* kGpu = "nvidia.com/gpu";
 
-// CPU and memory are no part of these traces: no node is ever short of them.
+// These traces have no CPU and memory: no node is ever short of them.
 inline Resources gpus_only(std::int64_t gpus, std::int64_t pods) {
     Resources out;
     out.pods = pods;

@@ -20,9 +20,9 @@ struct Figure {
 BOOST_DESCRIBE_STRUCT(Figure, (), (name, value))
 
 // The number of nodes of the pool that refuse a rank for this reason, in the words of
-// kube-scheduler, e.g. {"Insufficient nvidia.com/gpu", 3}. A node counts once for its first refusal
-// by a rule (a taint, a selector), or else once for every resource that is short: the sum may
-// exceed the number of nodes.
+// kube-scheduler, e.g. {"Insufficient nvidia.com/gpu", 3}. A node counts once for the first rule
+// that refuses the rank (a taint, a selector), or otherwise once for every resource that is short.
+// So the sum may exceed the number of nodes.
 struct NodeTally {
     std::string message;
     std::int64_t nodes = 0;

@@ -14,10 +14,10 @@
 namespace gpuctl::fact {
 
 enum class WaitsFor : std::uint8_t {
-    cluster_read,  // the first complete list of pods and nodes
+    cluster_read,  // the first complete list of pods and nodes is not read yet
     leadership,
     turn,         // nothing blocks the job: the next cycle tries it
-    other_ranks,  // their binds are in flight
+    other_ranks,  // binds of other ranks of the job are in flight
     rollback      // its gang is being rolled back
 };
 struct Waits {
@@ -41,14 +41,14 @@ BOOST_DESCRIBE_STRUCT(QueueUnknown, (), (queue, pool, queues))
 struct QueueHoldsQueues {
     std::string queue;
     std::string pool;
-    std::vector<std::string> queues;  // leaf queues below it
+    std::vector<std::string> queues;  // leaf queues below the queue
 };
 BOOST_DESCRIBE_STRUCT(QueueHoldsQueues, (), (queue, pool, queues))
 
 struct GangSizeUnknown {
     std::string gang;            // the PodGroup that could state the size; empty: none can
     bool has_pod_group = false;  // the PodGroup exists and states no size
-    std::string problem;         // of the statement of its pods; empty: the pods state nothing
+    std::string problem;  // problem of the size that its pods state; empty: the pods state none
 };
 BOOST_DESCRIBE_STRUCT(GangSizeUnknown, (), (gang, has_pod_group, problem))
 
@@ -64,7 +64,8 @@ struct GangIncomplete {
     std::int64_t ranks = 0;
     std::vector<RoleCount> roles;      // roles that lack ranks
     std::vector<std::int64_t> stated;  // the sizes, if its pods state different sizes
-    std::string made_in_turn_by;       // a controller that waits for each rank to be ready
+    // a controller that waits for each rank to be ready before it creates the next
+    std::string made_in_turn_by;
 };
 BOOST_DESCRIBE_STRUCT(GangIncomplete, (), (ranks_needed, ranks, roles, stated, made_in_turn_by))
 
@@ -74,7 +75,7 @@ struct PodsGated {
 BOOST_DESCRIBE_STRUCT(PodsGated, (), (pods))
 
 struct FeatureUnsupported {
-    std::string pod;  // the pod that uses it; empty: all pods of the job use it
+    std::string pod;  // the pod that uses the feature; empty: all pods of the job use it
     std::string feature;
 };
 BOOST_DESCRIBE_STRUCT(FeatureUnsupported, (), (pod, feature))
@@ -82,9 +83,9 @@ BOOST_DESCRIBE_STRUCT(FeatureUnsupported, (), (pod, feature))
 // Room is nominated for the job, and pods that hold it are being evicted.
 struct RoomNominated {
     GpuMilli gpus;                   // 0: only other resources than GPUs
-    std::vector<std::string> nodes;  // the first of them
+    std::vector<std::string> nodes;  // the first of the nodes
     std::int64_t nodes_total = 0;
-    std::vector<std::string> pods;  // to be evicted: the first of them
+    std::vector<std::string> pods;  // the first of the pods that are being evicted
     std::int64_t pods_total = 0;
     Duration ends_in;
 };
@@ -114,7 +115,7 @@ struct BindBackoff {
 };
 BOOST_DESCRIBE_STRUCT(BindBackoff, (), (failures, message, retry_in))
 
-// Reported first; the facts after it say why the rest of the gang cannot be bound.
+// Reported first. The facts after it explain why the rest of the gang cannot be bound.
 struct GangHalfBound {
     std::int64_t ranks_needed = 0;
     std::int64_t ranks_bound = 0;
@@ -122,20 +123,20 @@ struct GangHalfBound {
 };
 BOOST_DESCRIBE_STRUCT(GangHalfBound, (), (ranks_needed, ranks_bound, roles))
 
-// A gang that lost ranks keeps the capacity of its other ranks until then.
+// A gang that lost ranks keeps the capacity of its other ranks until its repair is due.
 struct GangRepair {
-    Duration due_in;  // 0: the repair is due
+    Duration due_in;  // 0: the repair is due now
     Duration lacked_for;
 };
 BOOST_DESCRIBE_STRUCT(GangRepair, (), (due_in, lacked_for))
 
-// The job ran before and was evicted.
+// The job ran before and was evicted for this reason.
 struct EvictedBefore {
     Cause why;
 };
 BOOST_DESCRIBE_STRUCT(EvictedBefore, (), (why))
 
-// Its PodGroup or its pods name a queue of another scheduler.
+// The job's PodGroup or its pods name a queue of another scheduler.
 struct QueueIgnored {
     std::string queue;
     std::string pool;
@@ -158,13 +159,13 @@ struct PodsMissing {
 };
 BOOST_DESCRIBE_STRUCT(PodsMissing, (), (cause, message))
 
-// Why the workload itself was not created, in the words of the cluster.
+// Why the workload was not created, in the words of the cluster.
 struct ClusterMessage {
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(ClusterMessage, (), (message))
 
-// For a gang that ran and lacks ranks.
+// A gang ran, lacks ranks, and its controller has not created them again.
 struct RanksNotMade {};
 BOOST_DESCRIBE_STRUCT(RanksNotMade, (), ())
 

@@ -11,7 +11,8 @@
 
 namespace gpuctl::fact {
 
-// Exactly one of queue (in pool), namespace (in pool, or in all pools) and pool is set.
+// The holder of a limit. Exactly one of these is set: queue (in pool), namespace (in pool, or in
+// all pools), or pool.
 struct LimitHolder {
     std::string queue;
     std::string tenant;
@@ -22,13 +23,13 @@ BOOST_DESCRIBE_STRUCT(LimitHolder, (), (queue, tenant, pool))
 enum class LimitRule : std::uint8_t {
     maximum,
     guarantee_and_borrowing,
-    reserved_for_siblings,  // what sibling queues do not lend counts as held
+    reserved_for_siblings,  // what sibling queues reserve and do not lend counts as held
     jobs_at_once,
     gpus_per_job,
-    reserved_for_growth,  // in a pool, for services and extra ranks of elastic jobs
-    reserved_for_queues,  // in a pool, what its queues do not lend counts as held
+    reserved_for_growth,  // of a pool, for services and extra ranks of elastic jobs
+    reserved_for_queues,  // of a pool: what its queues reserve and do not lend counts as held
     tenant_maximum,
-    pool_quota  // of a namespace
+    pool_quota  // of a namespace in one pool
 };
 enum class LimitUnit : std::uint8_t { gpus, cpu, memory, jobs, gpu_time };
 
@@ -36,11 +37,11 @@ struct LimitReached {
     LimitHolder holder;
     LimitRule rule = LimitRule::maximum;
     LimitUnit unit = LimitUnit::gpus;
-    std::string model;  // if the limit is for one GPU model
+    std::string model;  // the GPU model, if the limit is for one
     std::int64_t limit = 0;
     std::int64_t held = 0;
     std::int64_t needed = 0;
-    GpuMilli nominated;  // part of what is held
+    GpuMilli nominated;  // the nominated part of what is held
     bool leaves_other_models = false;
 };
 BOOST_DESCRIBE_STRUCT(LimitReached, (),
@@ -54,11 +55,11 @@ struct BudgetSpent {
     Instant period_end;
     GpuTime carried;  // negative: overdrawn in the last period
     GpuTime used;
-    GpuTime committed;  // to running jobs
+    GpuTime committed;  // committed to running jobs
     GpuTime needed;
-    Duration run_time_max;  // of the job; 0: no limit
+    Duration run_time_max;  // run-time limit of the job; 0: no limit
     Duration period_left;
-    Instant enough_from;  // the rest of the period needs no more than the amount left
+    Instant enough_from;  // from then on the amount left is sufficient for the rest of the period
 };
 BOOST_DESCRIBE_STRUCT(BudgetSpent, (),
                       (holder, budget, period_begin, period_end, carried, used, committed, needed,

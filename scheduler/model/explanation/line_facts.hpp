@@ -30,7 +30,8 @@ BOOST_DESCRIBE_STRUCT(HeadOfLine, (), (waited))
 
 // The job has the head-of-line reservation.
 struct HasReservation {
-    std::optional<Duration> starts_in;  // at the latest; absent: a better estimate is shown
+    // at the latest; absent: a better estimate is shown elsewhere
+    std::optional<Duration> starts_in;
 };
 BOOST_DESCRIBE_STRUCT(HasReservation, (), (starts_in))
 
@@ -52,11 +53,13 @@ BOOST_DESCRIBE_STRUCT(DelaysReservation, (), (head, starts_in, run_time_max))
 // The job is at the head of the line under the limit that blocks it.
 struct HeadUnderLimit {
     Duration waited;
-    std::optional<Duration> within_in;  // at the latest; absent: unknown
+    // at the latest it is within the limit then; absent: unknown
+    std::optional<Duration> within_in;
 };
 BOOST_DESCRIBE_STRUCT(HeadUnderLimit, (), (waited, within_in))
 
-// No pod is preempted for the job: capacity released under that limit is reserved for the head.
+// No pod is preempted for the job, because capacity released under that limit is reserved for the
+// head.
 struct LimitKeptForHead {
     LimitHolder holder;
     std::string head;
@@ -76,14 +79,14 @@ BOOST_DESCRIBE_STRUCT(LimitReserved, (), (holder, head, waited, within_in, run_t
 enum class Holders : std::uint8_t {
     lower_priority,
     over_guarantee,          // in queues that hold more than their guarantees
-    on_nodes_with_free_gpus  // of CPU, memory and the like on nodes with free GPUs
+    on_nodes_with_free_gpus  // CPU, memory and other resources on nodes with free GPUs
 };
-// Why pods with a lower rank in the order than the job are not evicted for it.
+// Why pods that come after the job in the order are not evicted for it.
 enum class NotEvicted : std::uint8_t {
     not_preemptible,
     not_stated,          // their users do not state that they are preemptible
-    not_stated_in_pool,  // likewise, if the pool requires the statement for preemption by priority
-    no_controller,       // no controller would make them again
+    not_stated_in_pool,  // likewise, and the pool requires the statement for preemption by priority
+    no_controller,       // no controller would create them again
     evicted_often,
     in_protected_run_time,
     refused_before,
@@ -95,7 +98,7 @@ struct PodsKept {
     Holders holders = Holders::lower_priority;
     Amount held;
     NotEvicted why = NotEvicted::not_preemptible;
-    std::optional<Duration> rest;  // until the first of them may be evicted
+    std::optional<Duration> rest;  // time until the first of them may be evicted
     std::string head;              // the job with the reservation
 };
 BOOST_DESCRIBE_STRUCT(PodsKept, (), (holders, held, why, rest, head))

@@ -38,12 +38,12 @@ struct UsableNodes {
 };
 BOOST_DESCRIBE_STRUCT(UsableNodes, (), (pool, usable, total))
 
-// The number of ranks that fit by the resources up to the one that is short, and by all resources.
+// The number of ranks that fit by the needs up to the one that is short, and by all needs.
 struct RanksFitting {
     std::int64_t wanted = 0;
     std::int64_t fitting = 0;
     std::int64_t by_all = 0;
-    Amount last;  // the resource that limits the number
+    Amount last;  // the need that limits the number
 };
 BOOST_DESCRIBE_STRUCT(RanksFitting, (), (wanted, fitting, by_all, last))
 
@@ -53,9 +53,9 @@ struct PoolEmpty {
 BOOST_DESCRIBE_STRUCT(PoolEmpty, (), (pool))
 
 struct NodesRefusing {
-    NodeRefusal why = NodeRefusal::none;  // none: closed for maintenance
+    NodeRefusal why = NodeRefusal::none;  // none: the nodes are closed for maintenance
     std::int64_t nodes = 0;
-    // The taint, the labels selected, the GPU models, the topology level, or the claim.
+    // The objects of the refusal: a taint, labels, GPU models, a topology level, or a volume claim.
     std::vector<std::string> names;
     bool has_affinity = false;  // the pods have required node affinity
 };
@@ -74,7 +74,7 @@ struct NeverFits {
     UsableNodes nodes;
     std::int64_t ranks = 0;
     Amount need;
-    bool is_in_request = false;  // the message has named the need already
+    bool is_in_request = false;  // the message names this need already
     std::vector<Amount> before;  // needs that exclude some nodes
     std::int64_t largest = 0;    // allocatable amount on any other node
 };
@@ -85,7 +85,7 @@ struct GpusShort {
     std::string resource;
     std::int64_t free = 0;
     std::int64_t total = 0;
-    std::int64_t most = 0;       // on one node; for a fraction: on one GPU
+    std::int64_t most = 0;       // on one node; for a fraction of a GPU: on one GPU
     bool is_fraction = false;    // each rank needs a fraction of one GPU
     bool has_fractions = false;  // GPUs in partial use do not count as free
     RanksFitting ranks;
@@ -112,7 +112,7 @@ struct HostPortTaken {
     UsableNodes nodes;
     Amount port;
     std::int64_t nodes_asked = 0;      // nodes that have room except for the port
-    std::int64_t nodes_with_port = 0;  // where the port is free
+    std::int64_t nodes_with_port = 0;  // nodes where the port is free
     std::vector<Amount> before;        // needs that exclude some nodes
     RanksFitting ranks;
 };
@@ -132,7 +132,8 @@ BOOST_DESCRIBE_STRUCT(ModelRoom, (),
                       (model, nodes, nodes_usable, gpus_free, gpus_total, gpus_most, ranks_fitting,
                        ranks_fitting_empty))
 
-// For a job that accepts several GPU models, in the order in which they are tried.
+// A job that accepts several GPU models fits on none of them. They are in the order in which they
+// are tried.
 struct ModelsShort {
     bool is_bound_to_gang = false;  // only the model of the placed ranks is possible
     bool has_fractions = false;
@@ -162,28 +163,28 @@ struct NamedNodeMissing {
 BOOST_DESCRIBE_STRUCT(NamedNodeMissing, (), (label, value, others))
 
 struct TopologyShort {
-    bool is_added = false;  // room is short anyway
+    bool is_added = false;  // there is another lack of room
     TopologyLevel required = TopologyLevel::none;
     TopologyLevel spread = TopologyLevel::none;
     std::string domain;  // the domain with most room
     std::int64_t domains = 0;
     bool is_bound_to_gang = false;  // only the domain of the placed ranks is possible
     bool has_gpus = false;
-    std::int64_t gpus_free = 0;  // in that domain
+    std::int64_t gpus_free = 0;  // in `domain`
     std::int64_t ranks = 0;
-    std::int64_t ranks_fitting = 0;  // in that domain
+    std::int64_t ranks_fitting = 0;  // in `domain`
     std::int64_t ranks_fitting_empty = 0;
-    std::int64_t spread_domains = 0;  // with room for a rank
+    std::int64_t spread_domains = 0;  // domains with room for a rank
 };
 BOOST_DESCRIBE_STRUCT(TopologyShort, (),
                       (is_added, required, spread, domain, domains, is_bound_to_gang, has_gpus,
                        gpus_free, ranks, ranks_fitting, ranks_fitting_empty, spread_domains))
 
-// A gang whose ranks request different amounts.
+// The request of a gang whose ranks request different amounts.
 struct MixedRequest {
     std::int64_t gpus = 0;
     std::int64_t ranks = 0;
-    std::vector<std::int64_t> sizes;  // of the first ranks
+    std::vector<std::int64_t> sizes;  // GPUs of each of the first ranks
 };
 BOOST_DESCRIBE_STRUCT(MixedRequest, (), (gpus, ranks, sizes))
 
@@ -221,7 +222,7 @@ BOOST_DESCRIBE_STRUCT(WindowClosed, (),
 struct WindowsClosed {
     std::int64_t nodes = 0;  // each node counts once
     std::int64_t windows = 0;
-    std::vector<WindowClosed> first;  // those that end first
+    std::vector<WindowClosed> first;  // the windows that end first
     Duration run_time;                // of the job
     bool is_short_without = false;    // the job would wait without the windows, too
 };

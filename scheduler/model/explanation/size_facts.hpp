@@ -28,7 +28,7 @@ struct SizeShrinks {
 BOOST_DESCRIBE_STRUCT(SizeShrinks, (), (why))
 
 struct SizeGrows {
-    std::int64_t ranks = 0;  // to these
+    std::int64_t ranks = 0;  // to this number of ranks
     CauseBox why;            // absent: gpuctl did not change the size
 };
 BOOST_DESCRIBE_STRUCT(SizeGrows, (), (ranks, why))
@@ -60,7 +60,7 @@ using Limit = std::variant<LimitReached, BudgetSpent>;
 struct GrowthAhead {
     std::int64_t ranks = 0;
     std::int64_t speed_tenths = 0;  // as in ElasticSize
-    std::vector<Limit> ended_by;    // one or none: the size is its maximum
+    std::vector<Limit> ended_by;    // no element or one; none: the size is the job's maximum
 };
 BOOST_DESCRIBE_STRUCT(GrowthAhead, (), (ranks, speed_tenths, ended_by))
 
@@ -81,7 +81,7 @@ struct GrowthDelayed {
 };
 BOOST_DESCRIBE_STRUCT(GrowthDelayed, (), (until))
 
-// There is room; the order of waiting jobs, or the marginal speedup of other jobs, decides whether
+// There is room. The order of waiting jobs, or the marginal speedup of other jobs, decides whether
 // the job gets it.
 struct GrowthUndecided {
     bool is_by_gain = false;

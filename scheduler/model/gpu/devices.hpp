@@ -1,7 +1,7 @@
 #pragma once
 // Fractions of one physical GPU (docs/adr/0015). A request of less than one GPU is placed on one
-// device together with other fractions; a whole GPU is not shared. A device number on the node says
-// which pods share a device. The node decides which physical card the number means.
+// device together with other fractions; a whole GPU is not shared. Pods on a node with the same
+// device number share a device. The node decides which physical card has this number.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ constexpr bool is_part_of_gpu(GpuMilli amount) {
     return amount > GpuMilli{0} && amount.value() < kGpuMilliPerGpu;
 }
 
-// An amount that no node can offer: no device holds one GPU and a half.
+// True for an amount that no node can offer: no device holds one GPU and a half.
 constexpr bool is_broken_amount(GpuMilli amount) {
     return amount.value() > kGpuMilliPerGpu && amount.value() % kGpuMilliPerGpu != 0;
 }

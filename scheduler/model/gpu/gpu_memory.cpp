@@ -13,11 +13,11 @@ namespace {
 constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
 
 struct Row {
-    std::string_view words;  // of a label of this model
+    std::string_view words;  // words in a label, each of which means this memory
     std::int32_t gigabytes = 0;
 };
 
-// The smallest memory that a GPU of the name is sold with: data sheets of NVIDIA, AMD and Huawei.
+// The smallest memory size of a GPU with this name, from the data sheets of NVIDIA, AMD and Huawei.
 constexpr auto kRows = std::to_array<Row>({
     {"P4", 8},
     {"P100", 12},
@@ -39,7 +39,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"GB300", 279},
     {"MI350X MI355X", 288},
 });
-// "GH200-480GB" names the memory of its CPU.
+// The label "GH200-480GB" names the memory of the CPU.
 constexpr std::int32_t kOfGraceCpu = 480;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 // The memory of a GPU by the label of its model, and the fraction of the GPU that an amount of
-// memory is. The amount in a label counts in GiB, as model names mean it: 20Gi of an A100-80G is a
-// quarter.
+// memory is. An amount in a label counts in GiB, as in the names of models: 20Gi of an A100-80G is
+// a quarter.
 
 #include <optional>
 #include <string>
@@ -13,12 +13,13 @@
 
 namespace gpuctl {
 
-// By the label, else by the data sheets of the vendors. For a model that is sold with several
-// amounts, the smallest ("A100": 40). Nothing: unknown.
+// The memory by the label, or else by the data sheets of the vendors. If a model is sold with
+// several sizes, the smallest ("A100": 40). Nothing: unknown.
 std::optional<Bytes> gpu_memory_of(std::string_view gpu_model);
 
-// Thousandths of a GPU, rounded up, on the model with the least memory. An Error: no models, a
-// model with unknown memory, or a model with less memory than that.
+// The fraction in thousandths of a GPU, rounded up, on the model with the least memory. An Error if
+// there are no models, if the memory of a model is unknown, or if a model has less memory than
+// `wanted`.
 Result<GpuMilli> part_by_memory(Bytes wanted, const std::vector<std::string>& gpu_models);
 
 }  // namespace gpuctl

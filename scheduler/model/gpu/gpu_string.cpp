@@ -85,7 +85,7 @@ private:
         return false;
     }
 
-    // Digits with an optional point; empty if there is no digit.
+    // Reads digits with an optional point; empty if there is no digit.
     std::string number() {
         const std::size_t start = at_;
         while (is_digit(peek()) || (peek() == '.' && at_ + 1 < text_.size() &&
@@ -308,7 +308,7 @@ private:
                 request_.mode = GpuMode::fraction;
                 break;
             case Form::everything:
-                request_.mode = GpuMode::shared;  // no device is requested; nothing is counted
+                request_.mode = GpuMode::shared;  // no device is requested, and no GPU is counted
                 return;
         }
         request_.amount = GpuMilli{milli_};
@@ -328,7 +328,7 @@ private:
 
     void finish_share() {
         if (form_ == Form::ratio || form_ == Form::memory_and_ratio) {
-            special_ = Special::none;  // a fraction is always shared: one spelling
+            special_ = Special::none;  // a fraction is always shared, so it has one spelling
             return finish();
         }
         if (form_ == Form::everything || milli_ == 0) {

@@ -12,6 +12,7 @@
 namespace gpuctl {
 
 Result<GpuRequest> parse_gpu_string(std::string_view text);
-std::string format_gpu_string(const GpuRequest& request);  // canonical; parses back to the same
+// canonical form; parsing it gives the same request
+std::string format_gpu_string(const GpuRequest& request);
 
 }  // namespace gpuctl

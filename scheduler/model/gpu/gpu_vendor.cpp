@@ -91,7 +91,7 @@ bool is_shared_resource(std::string_view resource) {
     return resource == kVendors.front().shared_resource;
 }
 
-// "1g.10gb.shared": replicas of a slice; the node's labels say how many.
+// For example "1g.10gb.shared": replicas of a slice, whose number a label of the node states.
 GpuShare share_of(std::string_view resource) {
     if (!is_mig_resource(resource)) return {};
     std::string_view profile = resource.substr(kMigPrefix.size());

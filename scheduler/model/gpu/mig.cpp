@@ -12,7 +12,7 @@
 namespace gpuctl {
 namespace {
 
-// A way to cut a GPU of any memory size: `size` selects one of the sizes of the family.
+// A profile for GPUs of any memory size: `size` selects one of the sizes of the family.
 struct Cut {
     std::int32_t compute = 0;
     std::int32_t memory = 0;
@@ -56,8 +56,9 @@ const std::vector<Cut>& quarters_of_rtx_pro() {
 }
 
 // A row of the table: the words in a model label that identify the family, and the GB of its slices
-// from the smallest to the largest. `sizes_told`: words by which a label distinguishes the family
-// from others with the same word; a label without any of them may mean each of them.
+// from the smallest to the largest. Some families share these words. Then further words of the
+// label (`sizes_told`) distinguish them; a label without any of these words may mean each of the
+// families.
 struct FamilyRow {
     std::string_view name;
     std::string_view words;
@@ -100,7 +101,8 @@ std::vector<MigFamily> make_families() {
     return out;
 }
 
-// "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40: a number with a unit becomes the number.
+// For example "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40: a number with a unit becomes the
+// number.
 std::vector<std::string> words_of(std::string_view model) {
     std::vector<std::string> out = model_words(model);
     for (std::string& word : out) {
@@ -109,8 +111,8 @@ std::vector<std::string> words_of(std::string_view model) {
     return out;
 }
 
-// The name in the table: without the part for compute instances, with "+" where a resource name has
-// ".".
+// The name as the table has it: without the part for compute instances, and with "+" where a
+// resource name has ".".
 std::string canonical(std::string_view profile) {
     std::string out;
     for (const char c : profile) out += lower_case(c);
@@ -184,7 +186,7 @@ std::string problem_with_mig(std::string_view profile, std::string_view gpu_mode
     if (is_any) {
         for (const MigFamily& family : mig_families()) families.push_back(&family);
     }
-    // The cuts of other vendors' GPUs are unknown.
+    // The profiles of other vendors' GPUs are unknown.
     if (families.empty()) return problem_with_mig(profile, "");
     const std::string wanted = canonical(profile);
     const std::int64_t compute = number_before(wanted, 'g');
@@ -195,7 +197,7 @@ std::string problem_with_mig(std::string_view profile, std::string_view gpu_mode
     for (const MigFamily* family : families) {
         for (const MigProfile& one : family->profiles) {
             if (one.name == wanted) return "";
-            // A difference in compute slices weighs more than a few GB.
+            // A difference in compute slices counts more than a few GB.
             const std::int64_t distance = 4 * std::abs(one.compute_slices - compute) +
                                           2 * std::abs(one.gigabytes - gigabytes);
             nearest.emplace_back(distance, one.name.size(), one.name);
@@ -226,7 +228,7 @@ GpuShare mig_share(std::string_view profile) {
         if (here.parts * most.of > most.parts * here.of) most = here;
     }
     if (most.parts > 0) return most;
-    // A GPU that is newer than the table: the name decides.
+    // The GPU is newer than the table: the name decides.
     const std::int64_t compute = number_before(wanted, 'g');
     if (compute < 1 || compute > kSlices) return {};
     return {static_cast<std::int32_t>(compute), kSlices};

@@ -15,15 +15,15 @@ struct RoleMinimum {
 };
 BOOST_DESCRIBE_STRUCT(RoleMinimum, (), (role, ranks))
 
-// The number of ranks in all, and for each named role, sorted by name.
+// The number of ranks of a gang, in total and for each named role, sorted by name.
 struct GangSize {
     std::int32_t ranks = 0;  // 0: not stated
     std::vector<RoleMinimum> roles;
     friend bool operator==(const GangSize&, const GangSize&) = default;
 
-    // For a role that is present already, the larger number counts.
+    // If the role is present already, the larger number counts.
     void add(const RoleMinimum& minimum);
-    // The ranks of all roles are ranks of the gang.
+    // Raises the number of ranks to the sum over the roles.
     void raise_to_roles();
 };
 BOOST_DESCRIBE_STRUCT(GangSize, (), (ranks, roles))
@@ -32,7 +32,7 @@ BOOST_DESCRIBE_STRUCT(GangSize, (), (ranks, roles))
 struct GangNote {
     std::string queue;         // used if the queue exists and the pods of the gang name none
     std::string made_in_turn;  // see PodFacts::made_in_turn
-    // The size is counted from the controller of the pods: a size that the pods state has
+    // The size was counted from the controller of the pods. A size that the pods state has
     // precedence.
     bool is_derived = false;
     [[nodiscard]] bool says_nothing() const { return *this == GangNote{}; }

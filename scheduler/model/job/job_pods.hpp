@@ -11,10 +11,10 @@
 
 namespace gpuctl {
 
-// The number of pods at the same time.
+// The number of pods that exist at the same time.
 std::int32_t pods_of(const JobSpec& spec);
 
-// Everything except uid and name. `ordinal` is the rank of a pod of a training job.
+// A pod without uid and name. `ordinal` is the rank of the pod of a training job.
 PodFacts pod_of(const JobSpec& spec, std::int32_t ordinal, Instant now,
                 const std::string& label_prefix);
 

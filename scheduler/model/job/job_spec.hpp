@@ -44,17 +44,17 @@ constexpr std::int32_t priority_value(JobPriority priority) {
 enum class GpuMode : std::uint8_t { none, exclusive, fraction, shared, mig };
 BOOST_DESCRIBE_ENUM(GpuMode, none, exclusive, fraction, shared, mig)
 
-// One parsed GPU string, per pod.
+// One parsed GPU string. It applies to each pod.
 struct GpuRequest {
     GpuMode mode = GpuMode::none;
     std::int64_t count = 0;       // whole devices, MIG slices or shares
-    GpuMilli amount;              // of `count`, 1000 for each whole device
+    GpuMilli amount;              // of all of `count`: 1000 for each whole device
     std::optional<Bytes> memory;  // fraction by memory
     std::string vendor;           // canonical alias: nvidia, amd, ...
     std::string model;            // as written; empty: any
     std::string mig_profile;      // 1g.10gb
     std::string resource;         // Kubernetes resource name of the device
-    GpuShare share{};             // of a whole GPU, for each, if the resource does not say it
+    GpuShare share{};  // share of a whole GPU of each device, if the resource does not state it
     friend auto operator<=>(const GpuRequest&, const GpuRequest&) = default;
 };
 BOOST_DESCRIBE_STRUCT(GpuRequest, (),
@@ -100,7 +100,8 @@ struct SizeSpeed {
 BOOST_DESCRIBE_STRUCT(SizeSpeed, (), (ranks, milli))
 inline constexpr std::int32_t kSpeedOfOne = 1'000;
 
-// From the listed sizes, ascending: a size between two listed sizes has the speed of the smaller.
+// The speed at this size. The listed sizes are ascending; a size between two of them has the speed
+// of the smaller one.
 std::int32_t speed_of(const std::vector<SizeSpeed>& speeds, std::int64_t ranks);
 
 struct JobSpec {
@@ -114,9 +115,10 @@ struct JobSpec {
     bool preemptible = false;
     Duration run_time_max;       // 0: no limit
     Duration run_time_expected;  // 0: unknown
-    // What a preemption costs the job (docs/adr/0013).
-    Duration checkpoint_interval;  // 0: no checkpoints, a preemption loses all work since the start
-    Duration restart_cost;         // until it has reached its previous progress again
+    // The cost of a preemption of the job (docs/adr/0013). Without checkpoints (0) the job loses
+    // all work since its start.
+    Duration checkpoint_interval;
+    Duration restart_cost;  // time until it has reached its previous progress again
 
     std::string image;
     std::vector<std::string> image_pull_secrets;
@@ -141,9 +143,9 @@ struct JobSpec {
     std::vector<std::string> workdirs;  // host paths, each mounted at itself
     std::vector<VolumeClaim> claims;
 
-    TopologyRules topology;  // of its pods relative to each other
+    TopologyRules topology;  // rules for its pods relative to each other
 
-    // Of an elastic job, from its fewest ranks on. Empty: not stated.
+    // Speeds of an elastic job by size, from its fewest ranks on. Empty: not stated.
     std::vector<SizeSpeed> speeds;
 
     friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
@@ -170,11 +172,11 @@ struct JobRecord {
 };
 BOOST_DESCRIBE_STRUCT(JobRecord, (), (uid, spec, source, idempotency_key, submitted_at))
 
-// The node resources that one pod of the job requests, and its placement rules. Both adapters use
-// it, so that the embedded cluster and Kubernetes place the same job alike.
+// The node resources that one pod of the job requests. Both adapters use it, so that the embedded
+// cluster and Kubernetes place the same job alike.
 Resources pod_request(const JobSpec& spec);
-// Replicas of services, and the ranks of an elastic job beyond its minimum: these may use the
-// reserve of their pool.
+// True for replicas of services, and for the ranks of an elastic job beyond its minimum. These pods
+// may use the reserve of their pool.
 inline bool grows_with_demand(const JobSpec& spec, std::int32_t rank) {
     if (spec.kind == JobKind::inference || spec.kind == JobKind::compute) return true;
     return spec.replicas_max > spec.replicas_min && rank >= spec.replicas_min;

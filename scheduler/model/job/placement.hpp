@@ -1,5 +1,5 @@
 #pragma once
-// Rules that say which nodes a pod may use. Inter-pod affinity, topology spread constraints and
+// Rules for the nodes that a pod may use. Inter-pod affinity, topology spread constraints and
 // unbound volume claims are not supported: a pod with one of them waits with
 // Reason::unsupported_feature and is not placed against its rules (PodFacts::unsupported). Host
 // ports are a resource (Resources::host_ports).
@@ -29,7 +29,7 @@ enum class TolerationOperator : std::uint8_t { equal, exists };
 BOOST_DESCRIBE_ENUM(TolerationOperator, equal, exists)
 
 struct Toleration {
-    std::string key;  // empty with `exists`: every key
+    std::string key;  // empty with `exists`: any key
     TolerationOperator op = TolerationOperator::equal;
     std::string value;
     std::optional<TaintEffect> effect;  // absent: every effect
@@ -53,7 +53,7 @@ BOOST_DESCRIBE_STRUCT(SelectorRequirement, (), (key, op, values))
 struct SelectorTerm {
     std::vector<SelectorRequirement> labels;
     std::vector<SelectorRequirement> fields;  // only metadata.name exists
-    bool broken = false;  // could not be parsed: never matches, other terms still may
+    bool broken = false;  // it could not be parsed: it never matches, other terms may
     friend auto operator<=>(const SelectorTerm&, const SelectorTerm&) = default;
 };
 BOOST_DESCRIBE_STRUCT(SelectorTerm, (), (labels, fields, broken))
@@ -80,7 +80,7 @@ struct PlacementRules {
     std::optional<std::vector<SelectorTerm>> required_affinity;      // OR of terms; empty: nothing
     std::vector<Toleration> tolerations;
     std::string gpu_model;  // compared without case against NodeFacts::gpu_model; empty: any
-    // Used if the previous models have no room now, in this order (docs/adr/0021).
+    // Tried in this order if the previous models have no room now (docs/adr/0021).
     std::vector<std::string> gpu_models_next;
     bool wants_whole_gpus = false;  // slices that a node offers as GPUs are not accepted
     TopologyRules topology;

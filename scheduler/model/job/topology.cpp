@@ -51,7 +51,7 @@ std::string problem_with(const TopologyRules& rules) {
 
 namespace {
 
-// The member for that level; `nothing` for TopologyLevel::none.
+// The member of that level; `nothing` for TopologyLevel::none.
 template <typename Levels, typename Member>
 const Member& member_of(const Levels& of, TopologyLevel level, const Member& nothing) {
     switch (level) {

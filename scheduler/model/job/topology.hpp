@@ -1,7 +1,7 @@
 #pragma once
 // The location of a node: host, NVLink island, rack, block of racks. The levels that two nodes
-// share decide the bandwidth between ranks on them, and which ranks one broken switch stops
-// (docs/adr/0019).
+// share decide the bandwidth between ranks on them, and which ranks stop together when a switch
+// fails (docs/adr/0019).
 
 #include <boost/describe.hpp>
 #include <compare>
@@ -27,9 +27,10 @@ constexpr std::string_view to_string(TopologyLevel level) {
 
 // Placement rules of the ranks of a job relative to each other. `none`: no rule.
 struct TopologyRules {
-    TopologyLevel required = TopologyLevel::none;   // all of them in one domain of this level
-    TopologyLevel preferred = TopologyLevel::none;  // in as few domains of this level as possible
-    TopologyLevel spread = TopologyLevel::none;     // no two of them in one domain of this level
+    TopologyLevel required = TopologyLevel::none;  // all ranks in one domain of this level
+    // the ranks in as few domains of this level as possible
+    TopologyLevel preferred = TopologyLevel::none;
+    TopologyLevel spread = TopologyLevel::none;  // no two ranks in one domain of this level
     [[nodiscard]] constexpr bool any() const {
         return required != TopologyLevel::none || preferred != TopologyLevel::none ||
                spread != TopologyLevel::none;
@@ -38,22 +39,23 @@ struct TopologyRules {
 };
 BOOST_DESCRIBE_STRUCT(TopologyRules, (), (required, preferred, spread))
 
-// Why no placement can satisfy the rules, or "".
+// The reason why no placement can satisfy the rules, or "".
 std::string problem_with(const TopologyRules& rules);
 
-// The names of a node's domains; empty: unknown. Equal names of one level are one domain.
+// The names of the domains that a node is in; empty: unknown. Equal names of one level mean the
+// same domain.
 struct NodeTopology {
     std::string host;    // never empty for a known node
     std::string nvlink;  // island names are assumed to be unique in the cluster
-    std::string rack;    // with its block if known: rack numbers may repeat in each
+    std::string rack;  // includes its block if known, because rack numbers may repeat in each block
     std::string block;
     [[nodiscard]] const std::string& of(TopologyLevel level) const;
     friend auto operator<=>(const NodeTopology&, const NodeTopology&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeTopology, (), (host, nvlink, rack, block))
 
-// Node labels that name a domain, by level; the first that a node carries counts. Our own label,
-// prefix/<level>, has precedence.
+// Node labels that name a domain, by level. The first label that a node carries counts. Our own
+// label, prefix/<level>, has precedence.
 struct TopologyKeys {
     std::vector<std::string> host = {"cloud.google.com/gce-topology-host"};
     std::vector<std::string> nvlink = {"nvidia.com/gpu.clique",
@@ -73,7 +75,8 @@ struct TopologyKeys {
 
 NodeTopology topology_of(const std::string& node, const std::map<std::string, std::string>& labels,
                          const std::string& label_prefix, const TopologyKeys& keys);
-// "rack", or a label that names racks; kubernetes.io/hostname also means a host.
+// The level named by "rack", or by a label that names racks; kubernetes.io/hostname also means a
+// host.
 std::optional<TopologyLevel> topology_level_of(std::string_view text,
                                                const std::string& label_prefix,
                                                const TopologyKeys& keys);

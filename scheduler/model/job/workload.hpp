@@ -19,10 +19,10 @@ BOOST_DESCRIBE_ENUM(WorkloadPhase, active, suspended, complete, failed)
 
 struct WorkloadFacts {
     ObjectKey key;
-    std::string job_uid;  // uid of the job that it was made for
+    std::string job_uid;  // uid of the job that the object was created for
     WorkloadPhase phase = WorkloadPhase::active;
-    std::int64_t replicas = -1;  // wanted now; -1: not stated
-    std::string message;         // why it failed, or why no pods can be made
+    std::int64_t replicas = -1;  // number of pods wanted now; -1: not stated
+    std::string message;         // why it failed, or why no pods can be created
     friend auto operator<=>(const WorkloadFacts&, const WorkloadFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(WorkloadFacts, (), (key, job_uid, phase, replicas, message))

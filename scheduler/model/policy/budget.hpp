@@ -15,12 +15,12 @@ namespace gpuctl {
 using GpuTime = Quantity<struct GpuTimeTag>;  // thousandths of a GPU times milliseconds
 
 inline constexpr std::int64_t kGpuTimePerGpuHour = kGpuMilliPerGpu * 3'600'000;
-// Sums are clamped here, so that no value in a journal overflows: 10^9 GPU-hours.
+// Sums are limited to this, so that no value in a journal overflows: 10^9 GPU-hours.
 inline constexpr GpuTime kGpuTimeMost{kGpuTimePerGpuHour * 1'000'000'000 / 2};
 
-// `gpus` times `time`, at most kGpuTimeMost; zero for a negative time.
+// The product, at most kGpuTimeMost; zero for a negative time.
 GpuTime gpu_time(GpuMilli gpus, Duration time);
-// Clamps to plus and minus kGpuTimeMost.
+// Limits the amount to plus and minus kGpuTimeMost.
 GpuTime clamped(GpuTime time);
 
 inline constexpr Duration kDay = Duration::seconds(24 * 3600);
@@ -30,7 +30,7 @@ inline constexpr Instant kFirstMonday{4LL * 24 * 3'600'000};  // 1970-01-05
 struct BudgetPolicy {
     GpuTime amount;
     Duration period = kWeek;        // 0: a calendar month
-    Instant anchor = kFirstMonday;  // a period begins here; months begin on their first day
+    Instant anchor = kFirstMonday;  // the begin of one period; months begin on their first day
     GpuTime carry_over;             // at most this much of the unused rest moves to the next period
     friend auto operator<=>(const BudgetPolicy&, const BudgetPolicy&) = default;
 };
@@ -38,23 +38,24 @@ BOOST_DESCRIBE_STRUCT(BudgetPolicy, (), (amount, period, anchor, carry_over))
 
 struct Period {
     Instant begin;
-    Instant end;  // the next period begins
+    Instant end;  // begin of the next period
     friend bool operator==(const Period&, const Period&) = default;
 };
 Period period_at(const BudgetPolicy& budget, Instant at);
 
-// "today", "this week", "this month", "since 2026-11-20 00:00 UTC".
+// The text "today", "this week", "this month" or "since 2026-11-20 00:00 UTC".
 std::string period_in_words(const BudgetPolicy& budget, const Period& period);
 // If several values are reported together that add up to more than the budget, values that count
-// against the budget are rounded up and the rest down, so that the reported values show the excess.
+// against the budget are rounded up and other values down, so that the reported values show the
+// excess.
 enum class RoundHours : std::uint8_t { nearest, up, down };
-// Rounded for reports: thousandths of an hour below one, tenths above.
+// The time rounded for reports: to thousandths of an hour below one hour, to tenths above.
 GpuTime as_shown(GpuTime time, RoundHours rounding);
-// "480", "0.125", "-12.5": in GPU-hours.
+// GPU-hours as text: "480", "0.125", "-12.5".
 std::string format_gpu_hours(GpuTime time, RoundHours rounding = RoundHours::nearest);
-// "520.025": to the thousandth, as a file stores it.
+// GPU-hours to the thousandth, as a file stores them: "520.025".
 std::string exact_gpu_hours(GpuTime time);
-// "2026-11-23 00:00 UTC", with seconds if they are not zero.
+// The text "2026-11-23 00:00 UTC", with seconds if they are not zero.
 std::string format_utc(Instant at);
 
 }  // namespace gpuctl

@@ -1,6 +1,7 @@
 #pragma once
-// Maintenance windows and reservations (docs/adr/0020-calendar.md): when nodes accept no work, or
-// only work of some queues, and what happens to running work. Pure arithmetic: times are arguments.
+// Maintenance windows and reservations (docs/adr/0020-calendar.md): times when nodes accept no
+// work, or only work of some queues, and what happens to running work. Pure arithmetic: times are
+// arguments.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -21,7 +22,7 @@ BOOST_DESCRIBE_ENUM(Drain, none, preemptible, all)
 
 struct MaintenanceWindow {
     std::string name;
-    // Its nodes: every condition that is set must hold.
+    // The nodes of the window: every condition that is set must hold.
     std::string pool;                           // empty: any
     std::vector<std::string> nodes;             // empty: any
     std::map<std::string, std::string> labels;  // empty: any
@@ -30,11 +31,12 @@ struct MaintenanceWindow {
     Duration every;  // 0: the window occurs once
     Drain drain = Drain::preemptible;
     Duration
-        notice;  // evictions begin this long before the window, or by the grace period if longer
-    // Work with an unknown run time starts no later than this long before the beginning.
+        // evictions begin this long before the window, or by the grace period if that is longer
+        notice;
+    // Work with an unknown run time may start only until this long before the window begins.
     Duration closes_ahead = Duration::seconds(24 * 3600);
-    // A calendar reservation: work of these queues, with all queues below them, and namespaces may
-    // use the nodes, and no other work may. Both empty: maintenance.
+    // A calendar reservation: only work of these queues (with all queues below them) and of these
+    // namespaces may use the nodes. Both empty: maintenance.
     std::vector<std::string> queues = {};
     std::vector<std::string> tenants = {};
     [[nodiscard]] bool is_reservation() const { return !queues.empty() || !tenants.empty(); }
@@ -50,7 +52,7 @@ inline constexpr std::size_t kWindowsMaximum = 64;
 
 struct Occurrence {
     Instant begin;
-    Instant end;  // Instant::never: there is none
+    Instant end;  // Instant::never: there is no such occurrence
 };
 // The first occurrence that ends after `from`.
 Occurrence next_occurrence(const MaintenanceWindow& window, Instant from);

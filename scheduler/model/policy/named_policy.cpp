@@ -6,10 +6,10 @@
 namespace gpuctl {
 namespace {
 
-// So long that waiting changes no decision: the mean over all jobs is the goal.
+// Ageing so slow that waiting changes no decision: the goal is the mean over all jobs.
 constexpr Duration kNoAgeing = Duration::seconds(365LL * 24 * 3600);
 // Under these policies a preempted job loses at most the time since its last checkpoint, and
-// gain_percent prevents preemptions that do not pay. This is only a last bound.
+// gain_percent prevents preemptions that do not pay. This number is only a last bound.
 constexpr std::int32_t kEvictionsUnbounded = 1'000;
 
 // Orders by run time, and preempts by run time.

@@ -1,7 +1,7 @@
 #pragma once
-// The named policies (docs/adr/0038, docs/policies/): each is a complete set of the numbers that
-// decide the order of jobs, backfill, and preemption. gpuctld.yaml and the trace replays choose a
-// policy by name; these numbers are set together nowhere else.
+// The named policies (docs/adr/0038, docs/policies/): each is a complete set of the values that
+// decide the order of jobs, backfill and preemption. gpuctld.yaml and the trace replays choose a
+// policy by name; no other place sets these values together.
 
 #include <cstdint>
 #include <span>
@@ -17,11 +17,13 @@ struct NamedPolicy {
     QueueOrder order = QueueOrder::fair_share;  // of the pool and of each of its queues
     BackfillPolicy backfill = {};
     PreemptionPolicy preemption = {};
-    // Cluster-wide: Policy::evictions_per_job_per_hour if this is the policy of the cluster.
+    // Applies to the whole cluster: Policy::evictions_per_job_per_hour, if this is the policy of
+    // the cluster.
     std::int32_t evictions_per_job_per_hour = 2;
 };
 
-// The default is the first: its members are those of a default-constructed PoolPolicy and Policy.
+// All named policies. The first is the default: its members are those of a default-constructed
+// PoolPolicy and Policy.
 std::span<const NamedPolicy> named_policies();
 inline constexpr std::string_view kDefaultPolicyName = "balanced";
 

@@ -29,21 +29,22 @@ struct ModelLimit {
 };
 BOOST_DESCRIBE_STRUCT(ModelLimit, (), (model, guaranteed, maximum))
 
-// A queue in the tree of its pool. Jobs wait in leaf queues. A weight is a share and never an
+// A queue in the tree of its pool. Jobs wait in leaf queues. A weight decides shares, never an
 // order.
 struct QueuePolicy {
     std::string name;  // unique in its pool
     std::int32_t priority = 0;
     std::int64_t weight = 1;          // >= 1
     GpuMilli guaranteed;              // served before other queues up to this amount
-    std::optional<GpuMilli> maximum;  // limit of what it holds; absent: the whole pool
+    std::optional<GpuMilli> maximum;  // limit of the GPUs that it holds; absent: the whole pool
     std::string parent = {};          // empty: directly below the pool
     QueueOrder order = QueueOrder::fair_share;
     std::optional<GpuMilli> borrowing_limit =
-        std::nullopt;  // above the guarantee; absent: up to the maximum
+        std::nullopt;  // limit above the guarantee; absent: up to the maximum
     std::optional<GpuMilli> lending_limit =
-        std::nullopt;  // of the guarantee, to other queues; absent: all of it
-    std::optional<std::int64_t> jobs_maximum = std::nullopt;  // that hold capacity at the same time
+        std::nullopt;  // limit of what it lends of its guarantee to other queues; absent: all of it
+    // limit of jobs that hold capacity at the same time
+    std::optional<std::int64_t> jobs_maximum = std::nullopt;
     std::optional<GpuMilli> gpus_per_job_maximum = std::nullopt;
     std::vector<ModelLimit> models = {};
     std::optional<BudgetPolicy> budget = std::nullopt;  // includes all queues below it
@@ -58,21 +59,23 @@ inline constexpr int kQueueDepthMaximum = 8;
 
 // What other jobs may do while the job at the head of the line finds no room (docs/adr/0012).
 enum class HeadOfLine : std::uint8_t {
-    step_aside,  // any job that fits starts; the head may wait for ever
+    step_aside,  // any job that fits starts; the head of the line may wait for ever
     reserve      // EASY: the head gets a reservation; other jobs start only if they do not delay it
 };
 BOOST_DESCRIBE_ENUM(HeadOfLine, step_aside, reserve)
 struct BackfillPolicy {
     HeadOfLine head = HeadOfLine::reserve;
-    // With `reserve`: a head whose start time is unknown gets the nodes that become free and suit
-    // it, once it has waited this long; 0: never.
+    // With `reserve`: once a head with an unknown start time has waited this long, nodes that suit
+    // it are kept for it as they become free; 0: never.
     Duration keep_after = Duration::seconds(3600);
-    // With the order SHORTEST: each such waiting time halves the cost of the job ...
+    // With the order SHORTEST: every time this much waiting time passes, the cost of the job is
+    // halved ...
     Duration ageing = Duration::seconds(24 * 3600);
-    // ... and after this time the job goes first, the oldest first, so that no job starves.
+    // ... and after this time the job precedes all others, the oldest first, so that no job
+    // starves.
     Duration patience = Duration::seconds(52 * 3600);
-    // This share of the pool's GPUs is never used by work predicted to run longer than
-    // `short_run_time`, so that short work finds room; 0: no such share.
+    // Work with a predicted run time above `short_run_time` never uses this share of the pool's
+    // GPUs, so that short work finds room; 0: no such share.
     std::int32_t short_percent = 0;
     Duration short_run_time = Duration::seconds(3600);
     friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
@@ -83,7 +86,7 @@ BOOST_DESCRIBE_STRUCT(BackfillPolicy, (),
 // Which pods a job may preempt in addition to pods of lower priority (docs/adr/0018).
 enum class PreemptionMode : std::uint8_t {
     priority,  // no further pods
-    // In queues with the order `shortest`:
+    // In queues with the order SHORTEST:
     shortest,  // work with clearly more remaining work
     due        // work with a later due time
 };
@@ -91,30 +94,31 @@ BOOST_DESCRIBE_ENUM(PreemptionMode, priority, shortest, due)
 // When the guarantee of a queue holds.
 enum class GuaranteeRule : std::uint8_t {
     always,
-    when_demand_fits  // if the queue holds and waits for no more than its guarantee
+    when_demand_fits  // only while the queue holds and waits for no more than its guarantee
 };
 BOOST_DESCRIBE_ENUM(GuaranteeRule, always, when_demand_fits)
 // Which pods a job of higher priority may preempt (docs/adr/0029).
 enum class PreemptionVictims : std::uint8_t {
-    lower_priority,  // every pod of lower priority except those whose users exclude it
+    lower_priority,  // every pod of lower priority except pods whose users exclude it
     preemptible      // only pods that are preemptible for other reasons as well
 };
 BOOST_DESCRIBE_ENUM(PreemptionVictims, lower_priority, preemptible)
 struct PreemptionPolicy {
     PreemptionMode mode = PreemptionMode::priority;
-    // Remaining work is time times GPUs to the power of this percentage: 0 counts time alone.
+    // Remaining work is time times the number of GPUs to the power of this percentage: 0 counts
+    // time alone.
     std::int32_t gpu_exponent_percent = 80;
     // The remaining work of a victim, after all costs of the preemption, must be at least this
     // percentage of the remaining work of the preemptor.
     std::int32_t gain_percent = 100;
     // A job is due when this percentage of its run time has passed since its submission.
     std::int32_t slowdown_percent = 200;
-    // A job goes first if its own run time is at least this percentage of the time that all known
-    // work of the pool needs on all its GPUs: it would run alone at the end. 0: none does.
+    // A job precedes others if its own run time is at least this percentage of the time that all
+    // known work of the pool needs on all its GPUs: it would run alone at the end. 0: no job does.
     std::int32_t makespan_percent = 0;
     GuaranteeRule guarantees = GuaranteeRule::always;
-    // With `shortest`: a job that has almost waited this long in total counts with an eighth of its
-    // remaining work until it has. 0: no target.
+    // With the mode `shortest`: a job that has waited almost this long in total counts with an
+    // eighth of its remaining work until it has waited this long. 0: no target.
     Duration wait_target = {};
     PreemptionVictims victims = PreemptionVictims::lower_priority;
     [[nodiscard]] bool stops_by_run_time() const { return mode != PreemptionMode::priority; }
@@ -131,8 +135,8 @@ struct PoolPolicy {
     QueueOrder order = QueueOrder::fair_share;
     BackfillPolicy backfill = {};
     PreemptionPolicy preemption = {};
-    // This amount of the pool's GPUs is only for work that grows with demand: in percent of what
-    // its nodes offer, or as a number, whichever is more.
+    // This part of the pool's GPUs is only for work that grows with demand: a percentage of what
+    // its nodes offer, or a number, whichever is larger.
     std::int32_t reserve_percent = 0;
     GpuMilli reserve_gpus = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
@@ -141,7 +145,7 @@ BOOST_DESCRIBE_STRUCT(PoolPolicy, (),
                       (name, description, queues, order, backfill, preemption, reserve_percent,
                        reserve_gpus))
 
-// The limit of a tenant in one pool.
+// The quota of a tenant in one pool.
 struct PoolQuota {
     std::string pool;
     std::optional<GpuMilli> gpu_maximum;
@@ -150,8 +154,8 @@ struct PoolQuota {
 };
 BOOST_DESCRIBE_STRUCT(PoolQuota, (), (pool, gpu_maximum, budget))
 
-// Limits of one tenant (= namespace) over all pools and in single pools, and its weight in every
-// queue.
+// Limits of one tenant (= namespace) over all pools and in single pools, and the weight of the
+// tenant in every queue.
 struct TenantPolicy {
     std::string name;
     std::int64_t weight = 1;
@@ -174,12 +178,12 @@ struct Policy {
     Duration backoff_initial{1'000};          // after an API error; doubles
     Duration backoff_maximum{60'000};
     Duration gang_bind_deadline{30'000};  // a half-bound gang is rolled back after this time
-    // A gang that ran completely, and has lacked ranks for this long while in line for them,
-    // releases its capacity to jobs that fit there; 0: never.
+    // A gang that ran completely, and has lacked ranks for this long while it was in line for them,
+    // may be evicted for jobs that fit on its capacity; 0: never.
     Duration gang_repair_deadline = Duration::seconds(600);
     std::int32_t plan_attempts_max = 10'000;  // jobs tried per Plan input; a count, never a time
     Duration usage_half_life = Duration::seconds(7LL * 24 * 3600);  // 0: past usage does not count
-    // Each `ageing_every` of waiting adds `ageing_step` to the priority of a job, up to
+    // Each `ageing_every` of waiting time adds `ageing_step` to the priority of a job, up to
     // `ageing_maximum`.
     std::int32_t ageing_step = 0;  // 0: off
     Duration ageing_every = Duration::seconds(3600);
@@ -190,13 +194,13 @@ struct Policy {
     // An elastic job does not grow for this long after a resize or its start.
     Duration growth_pause = Duration::seconds(60);
     // Elastic jobs with stated speeds get the sizes with the largest marginal speedup, and are
-    // resized if that pays within this time; 0: treated like all other elastic jobs.
+    // resized if the resize pays within this time; 0: they are treated like all other elastic jobs.
     Duration resize_pays_within = Duration::seconds(300);
     std::vector<MaintenanceWindow> windows;  // at most kWindowsMaximum; further windows are ignored
     Drain unhealthy_drain = Drain::none;     // evictions from a node that is reported unhealthy
-    // Finished jobs (docs/adr/0030): this many of the newest are kept in full ...
+    // Finished jobs (docs/adr/0030): this many of the newest jobs are kept in full ...
     std::int32_t finished_jobs_detailed = 200;
-    // ... this many in total, the rest as a summary ...
+    // ... this many jobs in total, older ones as a summary ...
     std::int32_t finished_jobs_maximum = 10'000;
     // ... for this long.
     Duration finished_jobs_kept_for = Duration::seconds(24LL * 3600);

@@ -8,12 +8,13 @@
 
 namespace gpuctl {
 
-// Larger amounts are clamped, so that sums stay within 63 bits: 10^6 GPUs, 99 days.
+// Larger amounts are limited to this, so that sums stay within 63 bits: 10^6 GPUs, 99 days.
 inline constexpr std::int64_t kPricedGpusMaximum = 1'000'000LL * kGpuMilliPerGpu;
 inline constexpr std::int64_t kPricedMsMaximum = std::int64_t{1} << 33;
 
-// The work since the last stated checkpoint, or the start, and the restart cost. A pod without GPUs
-// counts as a thousandth of a GPU, so that its work has a price, too. `Pod`: PodFacts, or
+// The work since the last stated checkpoint, or since the start, and the restart cost. A pod
+// without GPUs counts as a thousandth of a GPU, so that its work has a price, too. `Pod`: PodFacts,
+// or StoppablePod.
 // StoppablePod.
 template <typename Pod>
 std::int64_t lost_gpu_ms(const Pod& pod, GpuMilli gpus, Instant now) {

@@ -14,7 +14,7 @@ __extension__ typedef unsigned __int128 WideUnsigned;
 struct Written {
     bool negative = false;
     std::uint64_t mantissa = 0;
-    bool more_digits = false;  // after the mantissa, not all zero
+    bool more_digits = false;  // further digits that are not all zero
     int power10 = 0;
     int power2 = 0;
 };
@@ -23,7 +23,7 @@ constexpr int kMantissaDigitsMax = 19;
 constexpr std::size_t kLengthMax = 64;
 constexpr int kExponentMax = 1'000;
 
-// Digits with an optional point; moves `text` past them. False if there is no digit.
+// Reads digits with an optional point, and moves `text` past them. False if there is no digit.
 bool read_number(std::string_view& text, Written& written) {
     bool any = false;
     bool after_point = false;

@@ -10,8 +10,8 @@
 
 namespace gpuctl {
 
-// Value in units of 10^-`decimals` (0: whole units, 3: thousandths), rounded up; nullopt: not a
-// quantity, or out of range.
+// The value in units of 10^-`decimals` (0: whole units, 3: thousandths), rounded up; nullopt: the
+// text is no quantity, or it is out of range.
 std::optional<std::int64_t> parse_quantity(std::string_view text, int decimals);
 
 std::optional<CpuMilli> parse_cpu(std::string_view text);  // "8", "8000m", "0.5"

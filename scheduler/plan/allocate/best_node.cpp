@@ -51,7 +51,7 @@ BestNode::Tree& BestNode::tree_of(PoolId pool, ShapeId id, std::uint64_t serial,
     tree.shape = id;
     tree.shape_serial = serial;
     tree.pool = pool;
-    tree.of = nullptr;  // to be built
+    tree.of = nullptr;  // the tree has to be rebuilt
     tree.used = asked_;
     return tree;
 }

@@ -31,8 +31,8 @@ private:
         std::uint64_t eligibility_epoch = 0;
         std::size_t eligibility_at = 0;
         std::uint64_t used = 0;           // time of the last query
-        std::uint32_t leaves = 0;         // a power of two
-        std::vector<std::int64_t> costs;  // 1: the best; children of n: 2n, 2n + 1
+        std::uint32_t leaves = 0;         // number of leaves, a power of two
+        std::vector<std::int64_t> costs;  // 1: the lowest cost; children of n: 2n, 2n + 1
     };
     struct Judge;
 

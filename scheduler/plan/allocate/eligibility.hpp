@@ -12,10 +12,10 @@ namespace gpuctl {
 
 class EligibilityCache {
 public:
-    // Now: excludes the nodes of windows that have begun.
+    // The nodes allowed now: nodes of maintenance windows that have begun are excluded.
     const NodeSet& of(const ClusterState& state, ConstraintId id);
-    // Excludes the nodes of these windows, whether they have begun or not. The reference is valid
-    // until the next kOutsideMost queries with other constraints or windows.
+    // Excludes the nodes of these maintenance windows, whether the windows have begun or not. The
+    // reference is valid until the next kOutsideMost queries with other constraints or windows.
     const NodeSet& outside(const ClusterState& state, ConstraintId id, WindowSet windows);
 
 private:
@@ -34,7 +34,7 @@ private:
     struct Entry {
         std::uint64_t serial = 0;
         std::uint64_t epoch = 0;
-        std::size_t position = 0;  // in the log of that epoch
+        std::size_t position = 0;  // position in the log of that epoch
         NodeSet nodes;
     };
     static void judge(const ClusterState& state, const Constraint& constraint, std::uint32_t slot,

@@ -19,8 +19,9 @@ constexpr std::int64_t kMostUnits = std::int64_t{1} << 30;
 // strand GPUs needs a row here and nothing else.
 struct Rule {
     ColumnKind kind;
-    int shift;           // scaled by 2^-shift; -1: so that the usual amount is below 2^20
-    std::int64_t least;  // for a GPU, for any work; 0: what the pool's median GPU has
+    // the column is scaled by 2^-shift; -1: choose the shift so that the usual amount is below 2^20
+    int shift;
+    std::int64_t least;  // amount that any work needs for a GPU; 0: what the pool's median GPU has
 };
 constexpr Rule kRules[] = {
     {ColumnKind::cpu, 0, 0},
@@ -30,32 +31,33 @@ constexpr Rule kRules[] = {
 };
 constexpr int kUsualBits = 20;
 
-// Work that requests this part of the usual amount for a GPU counts, too: among equal nodes, those
-// with less than this for each idle GPU take further work last.
+// Work that requests this part of the usual amount for a GPU counts, too. Among otherwise equal
+// nodes, nodes with less than this part for each idle GPU take further work last.
 constexpr std::int64_t kModestOneOf = 4;
 // A GPU that no work can use costs more than all that one pod can fragment on a node for some work.
 constexpr std::int64_t kWeightOfAny = 32;
-// A pod with this many GPUs needs one slot for all of them. The fewer slots a node has left, the
-// more each is worth, so that the rest is spread. All that one pod can fragment for large pods
-// costs less than one GPU that no work can use, again by that weight.
+// A pod with this many GPUs needs one pod slot for all of them. The fewer slots a node has left,
+// the more each slot is worth, so that the use of slots is spread over nodes. The weight is chosen
+// so that all that one pod can fragment for large pods costs less than one GPU that no work can
+// use.
 constexpr std::int64_t kGpusOfLargePods[] = {2, 4, 8};
 
 // A fraction is common if at least one in this many pods with a fraction of a GPU requests it.
 constexpr std::uint32_t kCommonOneOf = 32;
 // Weights, tuned on five job mixes of the openb trace (Alibaba cluster trace); the result is flat
-// around these values. A rest that no common fraction can fill is lost permanently, CPU may become
-// free again.
+// around these values. The rest of a device that no common fraction can fill is lost permanently,
+// whereas CPU may become free again.
 constexpr std::int64_t kWeightOfRest = 3;
 constexpr std::int64_t kWeightOfLeftOver = 30;
-// Cost of the first fraction on a GPU, in millionths of a GPU: one whole GPU fewer is free
-// afterwards, so losing a tenth of a GPU that no common fraction fills is better than opening
-// another GPU. The utilisation on openb is within 0.02 % of that without this cost.
+// Cost of the first fraction on a GPU, in millionths of a GPU: afterwards one completely idle GPU
+// fewer is left. With this cost it is better to lose a tenth of a GPU that no common fraction fills
+// than to open another GPU. The utilisation on openb differs by at most 0.02 % without this cost.
 constexpr std::int64_t kCostOfOpening = 2'500'000;
 
 // The last digits of a cost break ties between equally good nodes.
 constexpr std::int64_t kTies = 32;
 
-// The weighted median of `nodes` by their first value; the second is the weight.
+// The weighted median of `nodes`: the first value is compared, the second is the weight.
 std::int64_t weighted_median(std::vector<std::array<std::int64_t, 3>>& nodes) {
     std::sort(nodes.begin(), nodes.end());
     std::int64_t total = 0;
@@ -76,7 +78,8 @@ void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity,
     if (parts_read_ != state.pods.shapes().part_changes()) read_parts(state.pods.shapes());
 }
 
-// 0: almost no node with GPUs offers the resource, so GPUs are used without it.
+// The amount of the resource next to the pool's median GPU. 0: almost no node with GPUs offers the
+// resource, so GPUs are used without it.
 std::int64_t Fragmentation::median_beside(const ClusterState& state, const NodeSet& nodes,
                                           const Capacity& capacity, Column column) {
     nodes_.clear();
@@ -115,7 +118,8 @@ void Fragmentation::read_pool(const ClusterState& state, const Capacity& capacit
     ++known.version;
 }
 
-// The smallest waste of each rest if common fractions fill it as well as possible.
+// Computes for each rest of a device the smallest waste that remains when common fractions fill the
+// rest as well as possible.
 void Fragmentation::read_parts(const ShapeTable& shapes) {
     parts_read_ = shapes.part_changes();
     const bool about = shapes.pods_with_part() > 0;
@@ -142,14 +146,16 @@ void Fragmentation::read_parts(const ShapeTable& shapes) {
 }
 
 std::uint64_t Fragmentation::version(PoolId pool, const Shape& shape) const {
-    // Rests do not change the cost of whole GPUs, except whether any exist.
+    // The rests of shared devices do not change the cost of whole GPUs. Only whether any fraction
+    // is requested does.
     const std::uint64_t parts = shape.part > GpuMilli{} ? parts_version_ : (parts_about_ ? 1 : 0);
     return (pools_[pool.value()].version << 32) + parts;
 }
 
 namespace {
 
-// The idle GPUs, in millionths, that the free amount is not sufficient for.
+// The number of idle GPUs, in millionths, for which the free amount of the other resource is not
+// sufficient.
 std::int64_t short_of(std::int64_t idle_milli, std::int64_t free, std::int64_t for_one) {
     // The common case, without a division.
     if (free * kGpuMilliPerGpu >= idle_milli * for_one) return 0;
@@ -201,7 +207,7 @@ bool Fragmentation::strands_gpus(const Capacity& capacity, PoolId pool, std::uin
     return stranded.modest > 0 || stranded.any > 0;
 }
 
-// The fragmentation cost of a rest on an open device.
+// The fragmentation cost of the rest on a device that holds fractions.
 std::int64_t Fragmentation::spoilt(std::int64_t rest_milli) const {
     if (rest_milli <= 0 || rest_milli >= kGpuMilliPerGpu) return 0;
     return kWeightOfRest * rest_milli * (kGpuMilliPerGpu - rest_milli) +
@@ -245,8 +251,8 @@ std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uin
     }
     if (shape.part > GpuMilli{}) cost += choose_device(capacity, slot, shape).cost;
     // If pods use fractions of GPUs, equally good nodes are filled one after another, which keeps
-    // complete nodes of every kind free. Otherwise the tightest node is taken, which keeps whole
-    // GPUs together.
+    // some nodes of every kind completely free. Otherwise the tightest node is taken, which keeps
+    // whole GPUs together.
     std::int64_t tie = 0;
     if (!parts_about_) {
         tie = std::min(idle / kGpuMilliPerGpu, kTies - 1);

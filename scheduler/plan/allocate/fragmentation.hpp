@@ -1,11 +1,11 @@
 #pragma once
 // The fragmentation cost of a placement: the idle GPUs of a node that would become unusable
 // (docs/adr/0015 compares it with FGD: Weng et al., "Beware of Fragmentation", USENIX ATC 2023).
-// Two causes: other resources of the node are used up (CPU, memory, pod slots, ephemeral storage
-// and any other that nodes with GPUs offer), so idle GPUs have too little of them; and rests on
-// shared devices that no requested fraction fills.
+// There are two causes. Other resources of the node are used up (CPU, memory, pod slots, ephemeral
+// storage and any other resource that nodes with GPUs offer), so the idle GPUs have too little of
+// them. And a shared device keeps a rest that no requested fraction fills.
 //
-// A pure function of the state; the members are caches.
+// The cost is a pure function of the state; the members are caches.
 
 #include <array>
 #include <cstdint>
@@ -28,20 +28,22 @@ public:
     // Lower is better; kDoesNotFit if the node has no room for a pod of this shape.
     [[nodiscard]] std::int64_t cost(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                     const Shape& shape) const;
-    // This many pods of the shape would leave idle GPUs that even modest work cannot use.
+    // True if this many pods of the shape would leave idle GPUs that even modest work cannot use.
     [[nodiscard]] bool strands_gpus(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                     const Shape& shape, std::int64_t pods) const;
-    // The device where the fraction of a GPU costs least; kNoDevice without a fraction.
+    // The device where the fraction of a GPU costs least; kNoDevice if the shape requests no
+    // fraction.
     [[nodiscard]] std::int32_t device_for(const Capacity& capacity, std::uint32_t slot,
                                           const Shape& shape) const;
 
 private:
-    // The amount of one other resource on the node that a GPU of the pool needs.
+    // The amount of one other resource that a GPU of the pool needs on its node.
     struct BesideGpu {
         Column column{};
         int shift = 0;             // the column counts in units of 2^shift
-        std::int64_t for_one = 0;  // > 0
-        bool is_usual = false;     // what the pool's median GPU has; else the least of any
+        std::int64_t for_one = 0;  // amount for one GPU, > 0
+        // for_one is what the pool's median GPU has; else the least that any work needs
+        bool is_usual = false;
         friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
     };
     struct PoolRow {
@@ -55,8 +57,8 @@ private:
     };
     void read_pool(const ClusterState& state, const Capacity& capacity, PoolId pool);
     void read_parts(const ShapeTable& shapes);
-    // Unusable idle GPUs, in millionths: for work that requests the usual amounts for a GPU; for
-    // work that requests a modest part of that; for any work.
+    // Idle GPUs, in millionths, that a placement makes unusable: for work that requests the usual
+    // amounts for a GPU, for work that requests a modest part of those amounts, and for any work.
     struct Stranded {
         std::int64_t usual = 0;
         std::int64_t modest = 0;
@@ -78,7 +80,8 @@ private:
     bool parts_about_ = false;  // some pod requests a fraction of a GPU
     std::vector<std::int64_t> common_parts_;
     std::array<std::int64_t, kGpuMilliPerGpu + 1>
-        left_over_{};                                 // of a rest, filled as well as possible
+        // Waste of a rest of this size when common fractions fill the rest as well as possible.
+        left_over_{};
     std::vector<std::array<std::int64_t, 3>> nodes_;  // buffer: ratio, GPUs, slot
 };
 

@@ -31,7 +31,8 @@ bool some_node_has(const Capacity& capacity, PoolId pool, const Shape& shape,
     return false;
 }
 
-// Devices of the node with room for the shape's fraction of a GPU, one of each kind.
+// Devices of the node with room for the shape's fraction of a GPU, one device for each amount of
+// free room.
 std::vector<std::int32_t> devices_to_try(const Capacity& capacity, std::uint32_t slot,
                                          const Shape& shape) {
     const Need* need = capacity.part_of(shape.needs);
@@ -67,7 +68,8 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     if (buckets == nullptr) return NodeId::none();
     const std::int64_t each = amount_of(shape, shape.index_column);
     if (each > std::numeric_limits<std::int64_t>::max() / ranks) return NodeId::none();
-    // Fractions do not add up on one device: a node with room for one may have room for all.
+    // Free fractions of several devices do not add up: a node with room for one rank may have room
+    // for all.
     const std::int64_t amount = kind == ColumnKind::gpu_part ? each : each * ranks;
     const int too_high = planted(PlantedBug::begin_a_bucket_too_high) ? 1 : 0;
     for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
@@ -92,7 +94,7 @@ bool Placer::is_avoided(const ClusterState& state, std::uint32_t slot) const {
 // Work without GPUs goes to the node with the fewest free GPUs, so that it does not block them.
 NodeId Placer::beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                            const NodeSet& eligible, std::int64_t ranks) const {
-    // With several vendors, the first by name: any fixed order will do.
+    // If the pool has GPUs of several vendors, the first vendor by name: any fixed order will do.
     std::optional<Column> gpus;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {
         const auto column = static_cast<Column>(i);
@@ -111,8 +113,8 @@ NodeId Placer::beside_gpus(const Capacity& capacity, PoolId pool, const Shape& s
     return NodeId::none();
 }
 
-// The node with room for most of `ranks`, by the index column: not always the very best, but always
-// one with room for at least one rank if there is any.
+// The node with room for the most of `ranks` pods, by the index column. It is not always the best
+// node, but it has room for at least one rank if any node does.
 NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         const Shape& shape, std::int64_t ranks, std::int64_t& fitting) {
     fitting = 0;
@@ -128,7 +130,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
             fitting = here;
             best = NodeId{slot};
             // Below the open-ended top bucket all nodes of a bucket are equal in this column. The
-            // largest rest does not say how many fractions fit.
+            // largest rest of a device does not determine how many fractions fit.
             const bool is_part = capacity.kind(shape.index_column) == ColumnKind::gpu_part;
             if (bucket < Capacity::kBuckets - 1 && !is_part) break;
         }
@@ -187,7 +189,8 @@ void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& p
     });
 }
 
-// Fractions are assigned to devices one by one, to the fullest with room: exact for equal pods.
+// Fractions are assigned to devices one by one, each to the fullest device with room. This is exact
+// for equal pods.
 void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId node,
                         const Shape& shape, std::int64_t ranks) {
     if (shape.part == GpuMilli{}) {
@@ -202,8 +205,8 @@ void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId n
     }
 }
 
-// Adds pods to the node while the cost there is no higher than that of the first; returns the
-// number.
+// Adds pods to the node while the cost there is no higher than that of the first pod. Returns the
+// number of added pods.
 std::int64_t Placer::take_while_cheap(const Capacity& capacity, Transaction& attempt, PoolId pool,
                                       NodeId node, const Shape& shape, std::int64_t ranks) {
     const std::int64_t cost = fragmentation_.cost(capacity, pool, node.value(), shape);
@@ -214,7 +217,7 @@ std::int64_t Placer::take_while_cheap(const Capacity& capacity, Transaction& att
     return taken;
 }
 
-// Ranks without GPUs are packed like others, but without stranding GPUs.
+// Ranks without GPUs are packed like other ranks, but without stranding GPUs.
 bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, ShapeId id, std::int64_t ranks) {
     const Shape& shape = state.shape_of(id);
@@ -261,7 +264,8 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     const ShapeId shape_id = state.pod(order_[next]).shape;
     const Shape& shape = state.shape_of(shape_id);
     const bool same_as_before = next > 0 && state.pod(order_[next - 1]).shape == shape_id;
-    // Pods of one shape are interchangeable: their nodes are in ascending order only.
+    // Pods of one shape are interchangeable, so only placements with their nodes in ascending order
+    // are tried.
     std::uint32_t slot = same_as_before ? chosen_[next - 1].node.value() : 0;
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (slot = nodes.next(slot); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
@@ -316,7 +320,7 @@ bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId poo
     std::int64_t steps_left = kSearchStepsMax;
     if (!place_order(state, capacity, pool, attempt, steps_left)) return false;
     tell(pods, out);
-    return true;  // rolled back here; Bindings::assume() places the pods
+    return true;  // the attempt is rolled back here; Bindings::assume() places the pods
 }
 
 void Placer::tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const {
@@ -324,7 +328,7 @@ void Placer::tell(const std::vector<PodId>& pods, std::vector<Placement>& out) c
     for (std::size_t i = 0; i < order_.size(); ++i) {
         out.push_back({order_[i], chosen_[i].node, chosen_[i].device});
     }
-    if (order_ == pods) return;  // else back to rank order: rank 0 is bound first
+    if (order_ == pods) return;  // otherwise back to rank order: rank 0 is bound first
     std::sort(out.begin(), out.end(), [&pods](const Placement& a, const Placement& b) {
         return std::find(pods.begin(), pods.end(), a.pod) <
                std::find(pods.begin(), pods.end(), b.pod);

@@ -30,9 +30,10 @@ public:
                     const Shape& shape, std::int64_t ranks);
 
     // Writes a node for each of `pods` to `out`, in their order; false (and `out` empty) if that is
-    // impossible. If the first of `pods` runs, the whole gang is placed again and its present nodes
-    // do not matter. Complete for pods of one shape. For several shapes a search follows if the
-    // first try fails; it is complete within kSearchStepsMax steps.
+    // impossible. If the first of `pods` is running, the whole gang is placed again and its present
+    // nodes do not matter. For pods of one shape the search is complete. For several shapes a
+    // second search follows if the first try fails; that search is complete within kSearchStepsMax
+    // steps.
     bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
 
@@ -44,28 +45,30 @@ public:
 
     EligibilityCache& eligibility() { return eligibility_; }
 
-    // Whether topology rules and GPU models allow the pod there, given its job's other pods.
+    // Whether topology rules and GPU models allow the pod on the node, given its job's other pods.
     [[nodiscard]] bool keeps_topology(const ClusterState& state, PodId pod, NodeId node);
 
-    // Later placements avoid nodes with these GPU models; the names must outlive that.
+    // Later placements avoid nodes with these GPU models. The names must outlive those placements.
     void avoid(const std::vector<std::string_view>& models) {
         avoided_ = models;
         avoided_.insert(avoided_.end(), kept_off_.begin(), kept_off_.end());
     }
     [[nodiscard]] const std::vector<std::string_view>& avoided() const { return avoided_; }
-    // The same in addition to avoid(): the rest of these models is reserved for another job.
+    // Later placements avoid these models in addition to those of avoid(): their remaining GPUs are
+    // reserved for another job.
     void keep_off(const std::vector<std::string_view>& models) { kept_off_ = models; }
     [[nodiscard]] const std::vector<std::string_view>& kept_off() const { return kept_off_; }
     // Later placements stay outside these windows; absent: outside windows that have begun.
     void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
     [[nodiscard]] std::optional<WindowSet> outside() const { return barred_; }
 
-    // Tries of one pod on one node. Sufficient for any case of up to about eight ranks on eight
-    // nodes; beyond it a mixed gang may be refused although a placement exists.
+    // Limit for tries of one pod on one node. It is sufficient for any case of up to about eight
+    // ranks on eight nodes; beyond that a mixed gang may be refused although a placement exists.
     static constexpr std::int64_t kSearchStepsMax = 20'000;
 
 private:
-    // place_all() for the current model; place_all() calls it for one model after the other.
+    // Places all pods with the current GPU model. place_all() calls it for one model after the
+    // other.
     bool place_now(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
     NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
@@ -83,8 +86,8 @@ private:
                     std::int64_t ranks);
     bool search(const ClusterState& state, Capacity& capacity, PoolId pool, Transaction& attempt,
                 std::size_t next, std::int64_t& steps_left);
-    // The pods of order_ on any allowed node; chosen_ has the result. The attempt keeps its
-    // changes.
+    // Places the pods of order_ on any allowed nodes; chosen_ has the result. The changes of the
+    // attempt are not rolled back.
     bool place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
                      Transaction& attempt, std::int64_t& steps_left);
     bool place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
@@ -100,9 +103,9 @@ private:
     struct Group {
         DomainId domain;
         std::uint32_t first_slot = 0;
-        std::int64_t ranks = 0;      // that fit there
-        std::int64_t gpus_free = 0;  // on nodes with some free
-        bool is_anchored = false;    // other pods of the job are there
+        std::int64_t ranks = 0;      // number of ranks that fit there
+        std::int64_t gpus_free = 0;  // free GPUs on nodes with any free GPU
+        bool is_anchored = false;    // other pods of the job are in this group
     };
     struct Room {
         std::uint32_t slot = 0;
@@ -110,7 +113,7 @@ private:
         std::uint32_t group = 0;
     };
     [[nodiscard]] const NodeSet& allowed(const ClusterState& state, const Shape& shape);
-    void open_scope();  // of scope_slots_
+    void open_scope();  // fills scope_slots_
     void close_scope();
     bool place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
                           const std::vector<PodId>& pods, std::vector<Placement>& out);
@@ -145,7 +148,7 @@ private:
         bool is_built = false;
         NodeSet nodes;
     };
-    TopologyRules wish_;  // of the pods to be placed
+    TopologyRules wish_;  // rules of the pods that are placed now
     std::vector<NodeId> anchors_;
     bool is_scoped_ = false;
     std::vector<std::uint32_t> scope_slots_;
@@ -167,7 +170,8 @@ private:
     BestNode best_node_;
     std::vector<std::string_view> avoided_;
     std::vector<std::string_view> kept_off_;
-    std::string_view only_model_;  // empty: any; the model that is tried now (placer_models.cpp)
+    // the model that is tried now (placer_models.cpp); empty: any model
+    std::string_view only_model_;
     std::optional<WindowSet> barred_;
     std::vector<Transaction::Entry> log_;
     std::vector<PodId> order_;  // the pods, largest shape first, equal shapes together

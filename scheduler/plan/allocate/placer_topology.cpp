@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-// A lower bound on the GPUs that the ranks need, in thousandths; domains do not count fractions and
-// CPU.
+// A lower bound on the GPUs that the ranks need, in thousandths. It is 0 for requests of fractions
+// or CPU only, because domains do not count those.
 std::int64_t gpus_needed(const Capacity& capacity, const Shape& shape, std::size_t ranks) {
     if (capacity.kind(shape.index_column) != ColumnKind::gpu) return 0;
     for (const Need& need : shape.needs) {
@@ -40,13 +40,13 @@ constexpr TopologyLevel outmost(const TopologyRules& rules) {
                : static_cast<TopologyLevel>(at(rules.required) - 1);
 }
 
-// A host that is its own domain is in no sum.
+// A domain that is a single host is not included in the sums of capacity.
 bool is_counted(const Capacity& capacity, const Domain& domain) {
     return capacity.domains().is_counted(domain.slots.front());
 }
 
-// Has more free capacity, so it is tried later. A heap with this order gives the tightest domain
-// first: mostly the first fits, and the rest needs no order.
+// Orders domains by free capacity: a wider domain is tried later. A heap with this order yields the
+// tightest domain first. Mostly the first one fits, so the rest need not be sorted.
 struct Wider {
     const Capacity& capacity;
     const std::vector<Domain>& domains;
@@ -115,7 +115,7 @@ bool Placer::has_anchor_in(const Capacity& capacity, TopologyLevel level) const 
     });
 }
 
-// A pod of the job is already in the node's domain of the spread level.
+// True if a pod of the job is already in the node's domain of the spread level.
 bool Placer::is_taken(const Capacity& capacity, std::uint32_t slot) const {
     if (wish_.spread == TopologyLevel::none) return false;
     const DomainId here = capacity.domains().of(wish_.spread, slot);
@@ -151,15 +151,15 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
     };
     bool placed = place();
     if (!placed && wish_.preferred != TopologyLevel::none && wish_.spread != TopologyLevel::none) {
-        // Labels may cross: an island in two racks was counted in both. The spread rule is
-        // required.
+        // Domains of different levels may cross: an island in two racks was counted in both racks.
+        // The spread rule is required.
         attempt.rollback_to(0);
         wish_.preferred = TopologyLevel::none;
         placed = place();
     }
     if (!placed) return false;
     tell(pods, out);
-    return true;  // rolled back here, as in place_all()
+    return true;  // the attempt is rolled back here, as in place_all()
 }
 
 void Placer::list_domains(const Capacity& capacity, TopologyLevel level, std::int64_t gpus) {
@@ -175,7 +175,7 @@ void Placer::list_domains(const Capacity& capacity, TopologyLevel level, std::in
     std::make_heap(candidates_.begin(), candidates_.end(), Wider{capacity, domains});
 }
 
-// The nodes with room for some of the ranks, and the groups that they form.
+// Finds the nodes with room for some of the ranks, and the groups that these nodes form.
 void Placer::survey_rooms(const ClusterState& state, const Capacity& capacity, PoolId pool,
                           const Shape& shape, DomainId required) {
     rooms_.clear();
@@ -206,7 +206,7 @@ void Placer::count_room(const Capacity& capacity, const Shape& shape, std::uint3
         capacity.fitting(slot, shape.needs, static_cast<std::int64_t>(order_.size()));
     if (ranks == 0) return;
     if (wish_.spread != TopologyLevel::none) {
-        // One rank for each domain, on any node of it.
+        // At most one rank is placed in each domain, on any of its nodes.
         const DomainId apart = domains.of(wish_.spread, slot);
         if (!apart.exists() || is_anchored(capacity, wish_.spread, apart)) return;
         std::uint32_t& seen = spread_stamp_[apart.value()];
@@ -236,8 +236,8 @@ void Placer::count_room(const Capacity& capacity, const Shape& shape, std::uint3
     }
 }
 
-// Groups with other pods of the job first, then the largest; the last is the smallest that is
-// sufficient. No smaller number of groups holds as many ranks.
+// Takes groups with other pods of the job first, then the largest groups; the last one is the
+// smallest group that is sufficient. No smaller number of groups holds as many ranks.
 std::size_t Placer::pick_fewest(const std::vector<std::uint32_t>& from,
                                 std::vector<std::uint32_t>& to) {
     to.clear();
@@ -277,7 +277,7 @@ std::size_t Placer::pick_groups(const Capacity& capacity) {
     return fewest;
 }
 
-// The same minimal number of domains, but within one domain of a level further out, the nearest
+// Looks for the same minimal number of groups within one domain of an outer level, at the nearest
 // such level.
 void Placer::narrow_outward(const Capacity& capacity) {
     if (!anchors_.empty()) return;  // the groups of the job's other pods come first
@@ -352,14 +352,14 @@ bool Placer::place_groups(const ClusterState& state, Capacity& capacity, PoolId 
     return left == 0;
 }
 
-// One rank for each domain, on the tightest nodes.
+// Places one rank in each domain, on the tightest nodes.
 bool Placer::place_apart(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, const Shape& shape, std::int64_t ranks) {
     const auto* buckets = capacity.buckets(pool, shape.index_column);
     if (buckets == nullptr) return false;
     const NodeSet& nodes = allowed(state, shape);
     for (const NodeSet& bucket : *buckets) {
-        // A node that takes a rank may leave its bucket: it is looked up again each time.
+        // A node that takes a rank may move to another bucket, so it is looked up again each time.
         for (const std::uint32_t slot : bucket.common(nodes)) {
             if (is_avoided(state, slot) || is_taken(capacity, slot)) continue;
             if (capacity.fitting(slot, shape.needs, 1) == 0) continue;

@@ -11,13 +11,14 @@
 
 namespace gpuctl {
 
-// Only jobs that a limit of the head counts need to be examined.
+// Finds the queues and the namespace whose usage counts against a limit of the head: only their
+// jobs are examined.
 void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
     hold.counts_tenant = state.tenant(head.tenant).has_limits();
     const PoolRow& pool = state.pool(head.pool);
     const bool counts_all = has_limits_for_all(state, head.pool);
-    QueueId top;  // the topmost queue above it with limits
+    QueueId top;  // the topmost queue above the head with limits
     for (QueueId up = head.queue; up.exists(); up = state.queue(up).parent) {
         if (state.queue(up).has_limits()) top = up;
     }
@@ -30,7 +31,8 @@ void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {
 }
 
 bool LimitHolds::may_count(const ClusterState& state, const Hold& hold, const JobRow& other) {
-    if (other.priority >= kSystemPriority) return false;  // under no limit
+    // system-critical pods count against no limit
+    if (other.priority >= kSystemPriority) return false;
     if (hold.counts_tenant && other.tenant == state.job(hold.head).tenant) return true;
     return other.queue.exists() && other.queue.value() < hold.counts_queue.size() &&
            hold.counts_queue[other.queue.value()];
@@ -63,7 +65,8 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     for (Hold& hold : holds_) {
         if (hold.head == job) continue;
         const JobRow& head = state.job(hold.head);
-        // It has a reservation of nodes: between equals the arrival does not matter.
+        // If the head has a reservation of nodes, the time of arrival does not decide between equal
+        // priorities.
         const bool is_equal = state.accounts.aged_priority(head.priority, head.submitted_at) ==
                               state.accounts.aged_priority(row.priority, row.submitted_at);
         const bool gives_way =
@@ -83,8 +86,8 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     return kept;
 }
 
-// Whether the head could not use a GPU model, or not start, at its reserved time if these pods
-// still ran then.
+// Finds out whether these pods would prevent the head from using a GPU model, or from starting, if
+// they still ran at its reserved time.
 void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
                       const std::vector<PodId>& pods, std::vector<std::string_view>& models,
                       const Relief* with, Kept& out) {
@@ -104,7 +107,8 @@ void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
     if (!is_within_limits(state, head, hold.ask, &trial_)) out.is_out = true;
 }
 
-// The head's nodes have this model, or no other model is left to it then.
+// True if the head's reserved nodes have this model, or if no other model would be left to the
+// head.
 bool LimitHolds::needs_model(const ClusterState& state, const Hold& hold,
                              std::string_view model) const {
     if (hold.is_promised) return is_model_among(hold.models, model);
@@ -114,7 +118,8 @@ bool LimitHolds::needs_model(const ClusterState& state, const Hold& hold,
     return !limits::leaves_other_models(state, head, barred);
 }
 
-// The amount of a model that queues do not lend is no limit of a queue: both may block the job.
+// The amount of a model that queues reserve and do not lend is no limit of one queue: both rules
+// may block the head.
 std::size_t LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
                                          const std::vector<PodId>& pods,
                                          std::vector<std::string_view>& models) {
@@ -155,14 +160,14 @@ void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
 bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
     if (!hold.is_promised && !is_limited(state, head, hold.ask)) {
-        hold.at = state.now();  // another pool or the next Plan serves it
+        hold.at = state.now();  // no limit blocks it: another pool or the next Plan serves it
         return true;
     }
     for (Ends ends{state}; ends.has_more();) {
         const Instant at = ends.at();
         if (hold.is_promised && at > hold.at) break;
         bool is_news = false;
-        while (ends.has_more() && ends.at() == at) {  // all that end at this time
+        while (ends.has_more() && ends.at() == at) {  // all pods that end at this time
             const PodId id = ends.take();
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || pod.is_stuck(state.now())) continue;

@@ -1,13 +1,13 @@
 #pragma once
 // Quota reservations: the rest of a limit is reserved for the job at the head of the line under
-// that limit, as room on nodes is (reservation.hpp). Otherwise work with smaller requests could
-// pass a job that a limit blocks for ever. For each head the time is known at which its limits let
-// it start if all work that counts against them uses its run-time limit (EASY backfill, Lifka 1995,
-// applied to limits). Work that ends before that time may pass the head; other work may pass only
-// if the head could still start at that time.
+// that limit, as room on nodes is reserved (reservation.hpp). Without it, jobs with smaller
+// requests could pass a job that a limit blocks, for ever. For each head the class computes the
+// time at which its limits let it start if all work that counts against them uses its run-time
+// limit (EASY backfill, Lifka 1995, applied to limits). Work that ends before that time may pass
+// the head; other work may pass only if the head could still start at that time.
 //
-// If no time is known, a head that has waited for `backfill.reserveAfter` gets what becomes free if
-// work ends in the order in which it began; services are not waited for.
+// If no such time is known, a head that has waited for `backfill.reserveAfter` gets what becomes
+// free if work ends in the order in which it began; services are not waited for.
 //
 // One per pool and Plan. A reservation is computed when a job is tried that might use it, because
 // the computation visits running work (docs/adr/0028).
@@ -25,27 +25,27 @@ namespace gpuctl {
 class LimitHolds {
 public:
     void clear() { holds_.clear(); }
-    // False: nothing can be reserved for it.
+    // Reserves quota for the head. False: nothing can be reserved for it.
     bool add(const ClusterState& state, JobId head);
-    // A job that has a reservation of nodes with these GPU models and that no limit blocks.
+    // Adds a job that no limit blocks and that has a reservation of nodes with these GPU models.
     void add_promised(const HeadReservation& promise, std::vector<std::string_view> models);
     [[nodiscard]] bool empty() const { return holds_.empty(); }
-    // The head that these pods of the job must wait for or, if they may use other GPU models, whose
-    // models they must avoid: those are added to `models`. With a Relief: as if its pods had ended.
-    // A job that starts does not wait for a head of another pool that is after it in the order;
-    // growth of a running job waits for all heads.
+    // Finds the head that these pods of the job must wait for. If the pods may use other GPU models
+    // instead, adds the models that they must avoid to `models`. The usage in `with` counts as
+    // released. A job that starts does not wait for a head of another pool that is after it in the
+    // order; growth of a running job waits for all heads.
     enum class For : std::uint8_t { start, growth };
     struct Kept {
         HeadReservation for_whom;  // no job: no head is in the way
         bool is_out = false;
-        std::size_t models_beside = 0;  // added models with an alternative for the job
+        std::size_t models_beside = 0;  // added models that the job has an alternative for
     };
     Kept keeps_out(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
                    Instant start, std::vector<std::string_view>& models, For what,
                    const Relief* with = nullptr);
     void note_placed(const ClusterState& state, JobId job, const std::vector<Placement>& round);
-    // Reports the reserved times of heads that other jobs wait behind. Drops jobs that are no head
-    // any more or have no reserved time: true.
+    // Reports the reserved times of heads that other jobs wait behind, and drops jobs that are no
+    // longer heads or have no reserved time. True: the reported reservations have changed.
     bool tell(Commit& commit, PoolId pool);
     void note_claimed();  // running work has changed: times are computed again
 
@@ -55,19 +55,20 @@ private:
         JobId head;
         Answer answer = Answer::not_asked;
         bool is_promised = false;
-        Instant at;                            // when its limits let it start; never: unknown
-        Relief later;                          // usage that is released by then
-        Load ask;                              // the smallest size that it starts with
-        std::vector<std::string_view> models;  // of the nodes that are reserved for it
-        std::vector<bool> counts_queue;  // by QueueId: its usage counts against a limit of the head
-        bool counts_tenant = false;      // likewise that of its namespace, in any pool
+        Instant at;    // when its limits let it start; never: unknown
+        Relief later;  // usage that is released by then
+        Load ask;      // request of the smallest size that the head starts with
+        std::vector<std::string_view> models;  // models of the nodes that are reserved for it
+        // by QueueId: usage of the queue counts against a limit of the head
+        std::vector<bool> counts_queue;
+        bool counts_tenant = false;  // usage of the head's namespace in any pool counts, too
     };
     static void find_what_counts(const ClusterState& state, Hold& hold);
     static bool may_count(const ClusterState& state, const Hold& hold, const JobRow& other);
     void work_out(const ClusterState& state, Hold& hold);
     bool release_until_free(const ClusterState& state, Hold& hold);
     bool release_the_oldest(const ClusterState& state, Hold& hold);
-    // The number of added models with an alternative for the job.
+    // Returns the number of added models that the job has an alternative for.
     std::size_t read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
                                  const std::vector<PodId>& pods,
                                  std::vector<std::string_view>& models);

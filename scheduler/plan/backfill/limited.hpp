@@ -33,7 +33,8 @@ inline bool is_limited(const ClusterState& state, const JobRow& job, const Load&
     return is_hit;
 }
 
-// Likewise, or a GPU model is blocked: usage elsewhere may have to be released first.
+// True also if the limit of one GPU model is hit although other models are left: usage elsewhere
+// may have to be released first.
 inline bool is_limited_somewhere(const ClusterState& state, const JobRow& job, const Load& ask,
                                  const Relief* relief = nullptr) {
     bool is_hit = is_limited(state, job, ask, relief);

@@ -8,13 +8,13 @@
 
 namespace gpuctl {
 
-// It gets a reservation even if its start time is unknown.
+// True if the job has waited long enough to get a reservation even if its start time is unknown.
 bool has_waited_for_long(const ClusterState& state, const JobRow& job);
-// It runs, its end is unknown, and it will end by itself.
+// True if the pod runs, its end is unknown, and it will end by itself.
 bool ends_some_day(const PodRow& pod);
 Instant began_at(const PodRow& pod);
-// For a pod with nominated room: its end by its limit, as if it began when the nomination ends.
-// Never: no limit.
+// The end of a pod with nominated room by its run-time limit, as if it began when the nomination
+// ends. Never: it has no limit.
 Instant claimed_end(const ClusterState& state, const PodRow& pod);
 
 // Pods with an end, in the order of their ends: running pods and pods with nominated room. Without
@@ -46,7 +46,7 @@ private:
     std::size_t next_claimed_ = 0;
 };
 
-// Work with this limit that starts at `start` has ended by the reserved time.
+// True if work with this limit that starts at `start` has ended by the reserved time.
 bool is_over_by(Instant moment, Instant start, Duration limit);
 
 }  // namespace gpuctl

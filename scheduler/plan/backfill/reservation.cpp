@@ -8,8 +8,8 @@
 namespace gpuctl {
 namespace {
 
-// With maintenance windows: the number of times at which the whole gang is tried. Without windows
-// the first time at which it seems to fit is nearly always correct.
+// With maintenance windows: the largest number of times at which the whole gang is tried. Without
+// windows the first time at which the gang seems to fit is nearly always correct.
 constexpr int kMomentsTriedMost = 32;
 
 }  // namespace
@@ -23,7 +23,7 @@ public:
         : capacity_(capacity), eligible_(eligible), shape_(shape), ranks_(ranks) {
         for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool).common(eligible)) {
             change(slot, on(slot));
-            if (all()) break;  // more on a node that it holds already changes nothing
+            if (all()) break;  // more room on a node of the reservation changes nothing
         }
     }
     [[nodiscard]] bool all() const { return most_ >= ranks_; }
@@ -33,7 +33,7 @@ public:
     void changed(std::uint32_t slot, std::int64_t before) { change(slot, on(slot) - before); }
 
 private:
-    // Of the domain that must hold all of them, else of the pool.
+    // Updates the count of the domain that must hold all ranks, or of the pool if there is none.
     void change(std::uint32_t slot, std::int64_t more) {
         std::size_t domain = 0;
         if (shape_.topology.required != TopologyLevel::none) {
@@ -75,8 +75,8 @@ bool Reservation::make(const Overlay& overlay, Placer& placer, JobId job,
     return exists();
 }
 
-// For the pool in its present state. Placements that do not delay the reservation change the pool,
-// so an answer that is still valid has `left_` as it was found.
+// Looks for an answer that is valid for the pool in its present state. Placements that do not delay
+// the reservation change the pool, too, so `left_` of a valid answer is as the search left it.
 const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
                                                      const Placer& placer, PoolId pool,
                                                      const std::vector<PodId>& pods) {
@@ -90,7 +90,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
     shapes_.push_back(pods.size());
     for (const PodId pod : pods) shapes_.push_back(state.shape_of(pod).serial);
     if (state.maintenance
-            .has_windows()) {  // the time it needs before a window is part of the question
+            .has_windows()) {  // the time until the next window is part of the question
         stay_ = state.maintenance.stay_of(state.job(state.pod(pods.front()).job), pods);
         for (const std::int64_t part : {stay_.time.ms(), stay_.grace.ms()}) {
             shapes_.push_back(static_cast<std::uint64_t>(part));
@@ -105,7 +105,8 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
         shapes_.push_back(anchors.size());
         for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
     }
-    for (const std::string_view model : placer.avoided()) {  // avoided models, if any is left
+    // avoided models if the job may use another model
+    for (const std::string_view model : placer.avoided()) {
         shapes_.push_back(model.size());
         shapes_.insert(shapes_.end(), model.begin(), model.end());
     }
@@ -133,7 +134,7 @@ bool Reservation::search(const Overlay& overlay, Placer& placer, PoolId pool,
         attempt.take(placement.node.value(), shape.needs, 1, placement.device);
     }
     note_left(state, capacity);
-    return true;  // rolled back here completely
+    return true;  // the attempt is rolled back here completely
 }
 
 bool Reservation::place_at(const Overlay& overlay, Placer& placer, PoolId pool,
@@ -144,7 +145,8 @@ bool Reservation::place_at(const Overlay& overlay, Placer& placer, PoolId pool,
     return placer.place_all(state, overlay.capacity, pool, pods, round_);
 }
 
-// From one end of running work or of a window to the next, until there is room for all of `pods`.
+// Goes from one end of running work or of a window to the next, until there is room for all of
+// `pods`.
 bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, PoolId pool,
                                         const std::vector<PodId>& pods, Transaction& attempt) {
     const ClusterState& state = overlay.state;
@@ -156,14 +158,14 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
     int tries_left = kMomentsTriedMost;
     openings_.clear();
     if (state.maintenance.has_windows()) {
-        placer.keep_outside(WindowSet{0});  // closed windows will end
+        placer.keep_outside(WindowSet{0});  // windows that are closed now will end
         for (const MaintenanceWindow& window : state.policy().windows) {
             const Instant end = next_occurrence(window, state.now()).end;
             if (end.happened()) openings_.push_back(end);
         }
         std::sort(openings_.begin(), openings_.end());
     }
-    const NodeSet eligible = placer.eligible(state, shape);  // a copy: queries follow
+    const NodeSet eligible = placer.eligible(state, shape);  // a copy, because queries follow
     Fitting fitting{state, capacity, eligible,
                     pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
     Ends ends{state};
@@ -175,7 +177,7 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
         bool is_news = is_opening;
         for (; opening != openings_.end() && *opening == at; ++opening) {
         }
-        while (ends.has_more() && ends.at() == at) {  // all that end at this time
+        while (ends.has_more() && ends.at() == at) {  // all pods that end at this time
             const PodRow& pod = state.pod(ends.take());
             const std::uint32_t slot = pod.node.value();
             if (state.node(pod.node).pool != pool || pod.is_stuck(state.now())) continue;
@@ -234,7 +236,7 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
             left.amounts.clear();
         }
         for (const Need& need : state.shape_of(placement.pod).needs) {
-            // An amount does not say which device reserves how much: see Withholding.
+            // An amount does not show which device reserves how much: see Withholding.
             const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
             const Column column = is_part ? capacity.whole_column(need.column) : need.column;
             const bool is_known =
@@ -285,8 +287,8 @@ Reservation::Withholding::Withholding(Reservation& from, Capacity& capacity)
     for (std::size_t i = 0; i < from_.nodes_; ++i) {
         Left& left = from_.left_[i];
         left.withheld.clear();
-        // A fraction on an open device may keep the device from being idle, or from having room, at
-        // the reserved time. So a node whose GPUs the reservation counts accepts no fraction.
+        // A fraction on an open device may prevent the device from being idle, or from having room,
+        // at the reserved time. So a node whose GPUs the reservation counts accepts no fraction.
         left.is_closed = false;
         for (const Need& amount : left.amounts) {
             if (capacity_.kind(amount.column) == ColumnKind::gpu) left.is_closed = true;

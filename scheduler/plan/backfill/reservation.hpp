@@ -6,8 +6,8 @@
 //
 // If no time is known because running work has no limits, a head that has waited for
 // `backfill.reserveAfter` still gets nodes: those on which it fits first if work ends in the order
-// in which it began. Services are not waited for. New work began last and is kept off those nodes,
-// so the nodes stay the same until the job fits.
+// in which it began. Services are not waited for. New work counts as the last to have begun and is
+// kept off those nodes, so the nodes stay the same until the job fits.
 //
 // One per pool. A reservation holds for one Plan. The search result is cached for the next Plans
 // until the pool changes, because the search visits all running work. ClusterState stores the
@@ -27,24 +27,26 @@ class Fitting;
 
 class Reservation {
 public:
-    // For the pods of the first job that does not fit now. False: no reservation is possible,
-    // because work without limits holds too much of the pool, or because the job never fits.
+    // Makes the reservation for the pods of the first job that does not fit now. False: no
+    // reservation is possible, because work without limits holds too much of the pool, or because
+    // the job never fits.
     bool make(const Overlay& overlay, Placer& placer, JobId job, const std::vector<PodId>& pods);
-    void clear() { promise_ = {}; }  // starts again; what is known of the pool stays
+    void clear() { promise_ = {}; }  // drops the reservation; cached answers stay
     // Number of searches through the pool.
     [[nodiscard]] std::uint64_t searches() const { return searches_; }
 
     [[nodiscard]] const HeadReservation& promise() const { return promise_; }
     [[nodiscard]] bool exists() const { return promise_.job.exists(); }
     [[nodiscard]] bool is_on(NodeId node) const;
-    // Of its nodes, valid during the Plan.
+    // GPU models of the reserved nodes. The names are valid during the Plan.
     [[nodiscard]] std::vector<std::string_view> models(const ClusterState& state) const;
-    // Work with this limit that starts now has ended by the reserved time.
+    // True if work with this limit that starts now has ended by the reserved time.
     [[nodiscard]] bool is_over_by_then(Instant now, Duration limit) const;
-    // Work that was placed after the reservation was made. `is_over`: it ends by the reserved time.
+    // Records work that was placed after the reservation was made. `is_over`: the work ends by the
+    // reserved time.
     void note_placed(const ClusterState& state, const std::vector<Placement>& round, bool is_over);
 
-    // Removes reserved and free capacity from the columns, and returns it on destruction.
+    // While it exists, free capacity that is reserved is missing from the columns.
     class Withholding {
     public:
         Withholding(Reservation& from, Capacity& capacity);
@@ -63,19 +65,19 @@ private:
         std::uint32_t slot = 0;
         Needs amounts;           // may be negative
         Needs withheld;          // buffer
-        bool is_closed = false;  // to fractions of GPUs, while it is withheld
+        bool is_closed = false;  // to fractions of GPUs, while the node's GPUs are withheld
     };
     // The state that an answer depends on, except the pods: equal bases give equal answers.
     struct Basis {
-        std::uint64_t changes = 0;  // of the pool
+        std::uint64_t changes = 0;  // of the pool's capacity
         std::uint64_t eligibility_epoch = 0;
         std::size_t eligibility_position = 0;
         friend bool operator==(const Basis&, const Basis&) = default;
     };
-    // The result for pods of these shapes, by their serials, in this order.
+    // The result of a search for pods of these shapes, given by their serials in this order.
     struct Answer {
         std::vector<std::uint64_t> shapes;
-        bool may_keep = false;  // the job has waited for keep_after
+        bool may_keep = false;  // the job has waited for backfill.reserveAfter
         bool is_found = false;
         Instant at;  // never: unknown
     };
@@ -85,7 +87,8 @@ private:
                 const std::vector<PodId>& pods);
     bool release_until_it_fits(const Overlay& overlay, Placer& placer, PoolId pool,
                                const std::vector<PodId>& pods, Transaction& attempt);
-    // Likewise, from one beginning to the next of running work without a limit.
+    // Releases running work without a limit, the oldest first, until there is room for all of
+    // `pods`.
     bool release_the_oldest(const Overlay& overlay, Placer& placer, PoolId pool,
                             const std::vector<PodId>& pods, Transaction& attempt, Fitting& fitting);
     bool place_at(const Overlay& overlay, Placer& placer, PoolId pool,
@@ -94,16 +97,16 @@ private:
 
     HeadReservation promise_;
     Basis basis_;
-    std::vector<Answer> answers_;        // for this basis; at most one is found, the last
+    std::vector<Answer> answers_;        // valid for basis_; at most one of them is_found: the last
     std::vector<std::uint64_t> shapes_;  // buffer
-    bool may_keep_ = false;              // even if no time is known
+    bool may_keep_ = false;              // the job gets nodes even if no time is known
     std::uint64_t searches_ = 0;
     std::vector<Left> left_;
     std::size_t nodes_ = 0;  // entries of left_ in use
     std::vector<Placement> round_;
     std::vector<Transaction::Entry> log_;
-    Stay stay_;                                       // of the pods, if there are windows
-    std::vector<Instant> openings_;                   // ends of windows
+    Stay stay_;                      // stay of the pods, if there are maintenance windows
+    std::vector<Instant> openings_;  // ends of windows
     std::vector<std::pair<Instant, PodId>> endless_;  // buffer
 };
 

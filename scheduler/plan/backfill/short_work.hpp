@@ -19,10 +19,10 @@ public:
 
     [[nodiscard]] bool is_kept() const { return kept_ > GpuMilli{0}; }
     [[nodiscard]] bool is_long(const ClusterState& state, ClassId of, ShortestFirst& scores) const;
-    // Long work may not get `asked` more now.
+    // True if the job is long work and may not get `asked` more GPUs now.
     [[nodiscard]] bool keeps_out(const ClusterState& state, const JobRow& job,
                                  GpuMilli asked) const;
-    // For running work that could use more.
+    // True if long work that runs may grow by `asked`.
     [[nodiscard]] bool has_room_for_long(GpuMilli asked) const {
         return held_by_long_ + asked <= total_ - kept_;
     }

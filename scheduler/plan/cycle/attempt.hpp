@@ -1,6 +1,6 @@
 #pragma once
-// One attempt to start a job at its turn: what was read about the job and what was found out,
-// passed from step to step (job_starter.hpp).
+// One attempt to start a job at its turn: the facts that were read about the job and the results of
+// each step, which are passed from step to step (job_starter.hpp).
 
 #include <cstdint>
 #include <string_view>
@@ -40,23 +40,24 @@ struct Attempt {
 
     const JobId job;
     Readiness& ready;
-    std::vector<PodId>& pods;                      // to be placed now
-    std::vector<Placement>& round;                 // where they were placed
+    std::vector<PodId>& pods;                      // the pods to be placed now
+    std::vector<Placement>& round;                 // where the pods were placed
     std::vector<std::string_view>& barred_models;  // GPU models that `pods` may not use
-    std::size_t barred_with_alternative = 0;       // of these, those that the job does not need
-    std::vector<LimitHit>& over_budget;            // budgets without time for it
-    bool is_long = false;                          // the short-job reserve applies
-    bool avoids_windows = false;                   // that have not begun
-    bool avoids_reservation = false;               // capacity reserved for the head-of-line job
-    HeadReservation behind;            // the head under a limit whose quota it must leave
-    std::uint16_t watch = 0;           // what its refusal depends on, see ClassBlock
-    std::uint64_t known_refusals = 0;  // searches that were not needed
+    std::size_t barred_with_alternative = 0;  // number of barred models that the job can do without
+    std::vector<LimitHit>& over_budget;       // budgets with too little GPU time for the job
+    bool is_long = false;                     // the short-job reserve applies
+    bool avoids_windows = false;              // it avoids maintenance windows that have not begun
+    // it avoids capacity that is reserved for the head-of-line job
+    bool avoids_reservation = false;
+    HeadReservation behind;            // head-of-line job under a limit for which quota is reserved
+    std::uint16_t watch = 0;           // changes that may lift its refusal, see ClassBlock
+    std::uint64_t known_refusals = 0;  // searches that were skipped because the result was known
 };
 
-// What an attempt changes for the cycle.
+// Changes of an attempt that affect the cycle.
 struct AttemptResult {
     bool is_turn_lost = false;     // a victim's job is to be tried before other jobs
-    bool has_moved_quota = false;  // reserved for jobs of another pool
+    bool has_moved_quota = false;  // of quota reservations of another pool
     std::uint64_t known_refusals = 0;
 };
 

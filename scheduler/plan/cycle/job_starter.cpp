@@ -12,7 +12,7 @@
 namespace gpuctl {
 namespace {
 
-// What must change before the limit may let more through.
+// The change that may make the limit let more through.
 std::uint16_t watched_for(const LimitHit& hit) {
     switch (limit_row(hit.kind).scope) {
         case LimitScope::queue:
@@ -27,14 +27,15 @@ std::uint16_t watched_for(const LimitHit& hit) {
     return 0;
 }
 
-// What a job without room watches: the same whether the placer ran or a cached refusal was used.
+// Sets what a job without room watches. This is the same whether the placer ran or a cached refusal
+// was used.
 void watch_room(Attempt& attempt) {
     attempt.watch |= ClassBlock::kPoolGains;
     if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kPromise;
 }
 
-// Like any job with pods of this shape: no model is barred for it, and no pods of its own restrict
-// where the next may go.
+// True if the attempt asks the same as any job with pods of this shape: no model is barred for it,
+// and its running pods do not restrict where the next pod may go.
 bool asks_the_same(const ClusterState& state, const Attempt& attempt, ShapeId shape) {
     const PlacementRules& rules = state.rules_of(state.shape_of(shape));
     return attempt.barred_models.empty() && !attempt.avoids_windows &&
@@ -48,8 +49,8 @@ bool is_behind_reservation(const ClusterState& state, const PoolTurn& turn, JobI
            !turn.reservation->is_over_by_then(start, state.job(job).run.time_max);
 }
 
-// The pods may use what limits leave without delaying the heads under limits before the job, which
-// starts then: else sets `behind`.
+// Checks that the pods leave enough quota for the heads under limits that are before the job, if
+// the job starts at `start`. If not, sets `behind`.
 bool leaves_quota_of_heads(const ClusterState& state, PoolTurn& turn, Attempt& attempt,
                            Instant start) {
     if (turn.quota.empty()) return true;
@@ -82,7 +83,7 @@ Instant latest_start(const ClusterState& state, PoolTurn& turn, JobId job) {
     return state.now() + known.length;
 }
 
-// ClassBlock::limits of these pods: none if released usage does not lift what blocks them.
+// ClassBlock::limits for these pods: 0 if released usage would not lift the limits that block them.
 std::uint16_t limits_hit(const ClusterState& state, const JobRow& job,
                          const std::vector<PodId>& pods) {
     std::uint16_t limits = 0;
@@ -105,8 +106,8 @@ std::uint16_t limits_hit(const ClusterState& state, const JobRow& job,
     return can_end ? limits : 0;
 }
 
-// The job uses quota now: quota reservations of jobs behind heads that are later in the line may
-// have changed, too. True: some of them in another pool.
+// The job uses quota now, so quota reservations for jobs after the known heads may have changed,
+// too. Returns true if some of them are in another pool.
 bool note_quota_moved(Commit& commit, const PoolTurn& turn, JobId id) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(id);
@@ -116,14 +117,15 @@ bool note_quota_moved(Commit& commit, const PoolTurn& turn, JobId id) {
     bool is_elsewhere = false;
     for (const auto& [name, pool] : state.tree.pools_by_name()) {
         for (const HeadReservation& kept : state.pool(pool).reservations.under_limits) {
-            // A job whose reservation was reported gets a report that it has ended.
+            // If a quota reservation was reported for the job, its end has to be reported.
             is_elsewhere = is_elsewhere || (kept.job == id && pool != turn.pool);
             const ClassId of = state.job(kept.job).waiting.in_class;
             if (!of.exists()) continue;
             if (pool == turn.pool && turn.line.heads.is_known(kept.job)) continue;
             if (!is_under_limit_of(state, state.waiting.book().at(of), key)) continue;
             commit.note_quota_moved(pool);
-            is_elsewhere = is_elsewhere || pool != turn.pool;  // its turn may be over
+            // the turn of the other pool may be over
+            is_elsewhere = is_elsewhere || pool != turn.pool;
             break;
         }
     }
@@ -139,11 +141,13 @@ void JobStarter::refresh(Commit& commit, JobId job) {
     commit.refresh(job, ready);
     if (!ready.waits) return;
     if (ready.hold != Reason::none) {
-        if (ready.hold == Reason::turn) return;  // in progress, nothing to report
+        // its binds are in progress, so there is nothing to report
+        if (ready.hold == Reason::turn) return;
         commit.refuse(job, ready.hold, blockers(state, job, ready).front());
         return;
     }
-    // It joined a class that is already refused: it will not be tried, so it is reported now.
+    // The job joined a class that is already refused. It will not be tried, so its reason is
+    // reported now.
     const JobClass& joined = state.waiting.book().at(state.job(job).waiting.in_class);
     if (joined.jobs.size() > 1 && state.waiting.is_blocked(joined)) {
         commit.report(job, explanations_.of(state, job, ready, placer_.eligibility()));
@@ -266,8 +270,8 @@ bool JobStarter::place_one_by_one(Commit& commit, PoolTurn& turn, Attempt& attem
         }
         if (place(commit, turn, attempt, false)) {
             ++placed;
-            // One pod per turn while other jobs compete: what the job holds now decides the next
-            // turn.
+            // While other jobs compete, one pod is placed per turn: what the job holds now decides
+            // the next turn.
             if (has_competition) break;
         } else {
             watch_room(attempt);
@@ -285,7 +289,7 @@ bool JobStarter::place_gang(Commit& commit, PoolTurn& turn, Attempt& attempt) {
     std::vector<PodId>& pods = attempt.pods;
     pods = attempt.ready.pods;
     if (ElasticJobs::is_elastic(job)) pods.resize(needed);  // extra ranks come last
-    // All ranks that exist, else the smallest complete gang.
+    // Tries all ranks that exist, then the smallest complete gang.
     for (;;) {
         const ShapeId shape = state.pod(pods.front()).shape;
         const bool uniform = std::all_of(pods.begin(), pods.end(),
@@ -312,7 +316,7 @@ bool JobStarter::place_gang(Commit& commit, PoolTurn& turn, Attempt& attempt) {
     }
 }
 
-// Last resort: evict pods for it.
+// The last resort: evicts pods for the job.
 const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attempt& attempt) {
     const ClusterState& state = commit.state();
     if (attempt.ready.pods.empty()) return nullptr;
@@ -320,8 +324,8 @@ const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attemp
     attempt.choose_smallest_size();
     RoomRequest want{attempt.job, attempt.pods, load_of(state, attempt.pods), nullptr};
     if (!room_maker_.may_try(state, want, attempt.watch)) return nullptr;
-    // Every limit that is hit: victims may lift one and not the next. Used budget does not return
-    // when pods are evicted.
+    // Watches every limit that is hit, because victims may lift one limit and not the next.
+    // Evicting pods returns no GPU time to a budget.
     bool has_time = true;
     visit_limits(state, job, want.ask, [&](const LimitHit& hit) {
         attempt.watch |= watched_for(hit);
@@ -331,7 +335,7 @@ const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attemp
         return true;
     });
     if (!has_time) return nullptr;
-    // A job behind the head of the line takes no room that victims release on reserved nodes, and
+    // A job behind the head of the line uses no room that victims release on reserved nodes, and it
     // starts only after its victims have terminated.
     const Instant start = latest_start(state, turn, attempt.job);
     attempt.avoids_reservation =
@@ -350,8 +354,8 @@ const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attemp
     return made;
 }
 
-// The whole class is blocked until what it lacks may have become available. Reports: the job that
-// was tried when its explanation changes, the jobs behind it when the reason changes.
+// Blocks the whole class until what it lacks may have become available. The job that was tried is
+// reported when its explanation changes, the jobs behind it when the reason changes.
 void JobStarter::refuse(Commit& commit, PoolTurn& turn, Attempt& attempt, ClassId chosen) {
     const ClusterState& state = commit.state();
     const JobId job = attempt.job;

@@ -1,6 +1,6 @@
 #pragma once
-// One job's turn: its pods are placed, else pods are evicted for it, else its class is refused and
-// the reason is reported.
+// One job's turn: its pods are placed; otherwise pods are evicted for it; otherwise its class is
+// refused and the reason is reported.
 
 #include <vector>
 
@@ -22,25 +22,26 @@ public:
         explanations_.clear();
         room_maker_.open();
     }
-    // Of the first job of the class.
+    // Tries the first job of the class.
     AttemptResult attempt(Commit& commit, PoolTurn& turn, ClassId chosen);
-    // A job that changed: uses its nomination, returns it to its queue, or reports what holds it.
+    // Called for a job that changed: uses its nomination, returns it to its queue, or reports why
+    // it cannot be tried.
     void refresh(Commit& commit, JobId job);
-    // For a look at a job outside of attempt(). At most one Attempt exists at a time.
+    // Reads a job without trying it. At most one Attempt exists at a time.
     [[nodiscard]] Attempt look_at(const ClusterState& state, JobId job) {
         return {state, job, buffers_};
     }
-    // True if room would not help the job: a limit blocks the smallest size that it can start with,
-    // which is in `pods` then.
+    // True if room would not help the job because a limit blocks the smallest size that it can
+    // start with. Leaves that size in `pods`.
     bool is_limited(const ClusterState& state, PoolTurn& turn, Attempt& attempt);
 
 private:
-    // True if all of the smallest size was placed, or some pod.
+    // True if the smallest size was placed completely (a gang), or at least one pod (other jobs).
     bool place_gang(Commit& commit, PoolTurn& turn, Attempt& attempt);
     bool place_one_by_one(Commit& commit, PoolTurn& turn, Attempt& attempt);
     bool find_room(const Overlay& overlay, const PoolTurn& turn, Attempt& attempt);  // for `pods`
     static bool place(Commit& commit, PoolTurn& turn, Attempt& attempt, bool all_or_nothing);
-    // The pods that are being evicted for it now; null: none.
+    // The evictions that were decided for the job; null: none.
     const EvictionPlan* make_room(Commit& commit, PoolTurn& turn, Attempt& attempt);
     bool is_within_limits(const ClusterState& state, PoolTurn& turn, Attempt& attempt);
     void refuse(Commit& commit, PoolTurn& turn, Attempt& attempt, ClassId chosen);

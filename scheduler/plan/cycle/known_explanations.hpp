@@ -1,5 +1,6 @@
 #pragma once
-// Explanations of waiting classes, valid while no amount in their pool changes. For one cycle.
+// Cached explanations of waiting classes for one cycle. An entry is valid while no amount in its
+// pool changes.
 
 #include <map>
 #include <utility>
@@ -13,7 +14,7 @@ namespace gpuctl {
 class KnownExplanations {
 public:
     void clear() { known_.clear(); }
-    // Of the class that the job waits in.
+    // The explanation of the class that the job waits in.
     const Explanation& of(const ClusterState& state, JobId id, const Readiness& ready,
                           EligibilityCache& eligibility) {
         const JobRow& job = state.job(id);

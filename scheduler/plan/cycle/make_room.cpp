@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kNodesTriedMost = 32;
 constexpr std::size_t kNodesTriedMostForOne = 256;  // only pods there are examined
 
-// Nodes and devices of victims, in their order; kNoDevice for pods without a fraction of a GPU.
+// The nodes of the victims, and their devices if they use fractions of GPUs (else kNoDevice).
 struct Places {
     std::map<NodeId, Units> by_node;
     std::map<std::pair<NodeId, std::int32_t>, Units> by_device;
@@ -59,8 +59,8 @@ bool RoomMaker::may_try(const ClusterState& state, const RoomRequest& want,
         !preempt::may_try(state, job, want.pods.front())) {
         return false;
     }
-    // Its blocking limits are watched already, with one exception: without its victims a queue may
-    // hold less than it reserves, and then what the other queues hold counts.
+    // The limits that block the job are watched already, with one exception: without the victims a
+    // queue may hold less than it reserves, and then the reserved rest limits other queues.
     const std::vector<QueueId>& queues = state.pool(job.pool).queues;
     const bool keeps = std::any_of(queues.begin(), queues.end(), [&state](QueueId queue) {
         return state.queue(queue).keeps > GpuMilli{};
@@ -73,7 +73,8 @@ bool RoomMaker::may_try(const ClusterState& state, const RoomRequest& want,
 void RoomMaker::spare_reserved_nodes(const ClusterState& state, const RoomRequest& want) {
     if (want.withheld == nullptr) return;
     const auto is_there = [&](PodId pod) { return want.withheld->is_on(state.pod(pod).node); };
-    std::vector<JobId> stay;  // surplus ranks go in order, and an earlier one stays
+    // jobs that keep a rank: ranks are released in order, so its other units stay, too
+    std::vector<JobId> stay;
     std::erase_if(candidates_.units, [&](const EvictionUnit& unit) {
         const bool has_to_stay = unit.job == want.withheld->promise().job ||
                                  std::any_of(unit.pods.begin(), unit.pods.end(), is_there) ||
@@ -102,7 +103,7 @@ const EvictionPlan* RoomMaker::make(Commit& commit, const RoomRequest& want) {
     } else if (undo_stranded(commit, want)) {
         cause = EvictionCause::stranded;
     } else if (start_anew(commit, want)) {
-        return &plan_;  // its own pods wait for the next cycle, and no room is nominated
+        return &plan_;  // the job's pods wait for the next cycle, and no room is nominated
     } else if (take_back(commit, want)) {
         cause = EvictionCause::reclaimed;
     } else if (!preempt(commit, want) && !stop_longer(commit, want)) {
@@ -134,8 +135,8 @@ bool RoomMaker::undo_stranded(Commit& commit, const RoomRequest& want) {
     return true;
 }
 
-// It has lacked ranks for too long itself because it is bound to a rack or a GPU model: all of it
-// fits elsewhere.
+// The job itself has lacked ranks for too long, because it is bound to a rack or a GPU model, and
+// all of it fits elsewhere: it is evicted and starts again.
 bool RoomMaker::start_anew(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
@@ -204,10 +205,10 @@ bool RoomMaker::search_lent(const Overlay& overlay, const RoomRequest& want) {
     for (const EvictionUnit& unit : all) order.push_back(&unit);
     if (search(NodeId::none())) return true;
     if (candidates_.units.size() == all.size()) return false;
-    // Lent capacity may not be sufficient for all of them, and the cheapest victims may be on nodes
-    // where they do not help. So the search goes node by node, with the pods of that node first. A
-    // single pod needs no pods of other nodes if no limit blocks it. Likewise device by device for
-    // fractions of GPUs.
+    // The guarantees of other queues may not allow all of these evictions, and the cheapest victims
+    // may be on nodes where they do not help. So the search goes node by node, with the pods of
+    // that node first. For a single pod the pods of other nodes are not needed if no limit blocks
+    // it. For fractions of GPUs the search goes device by device.
     const Places places = places_of(state, all);
     candidates_.units = all;
     const RoomOnceGone room{state, job.pool, candidates_, want.pods};

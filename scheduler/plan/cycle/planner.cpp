@@ -29,10 +29,10 @@ const CyclePlan& Planner::run(Commit& commit) {
         return commit.plan();
     }
     const std::int64_t grown = grow_elastic_jobs(commit);
-    // Some heads were reported before another pool was served.
+    // Some heads were reported before another pool was served, so their reports may be out of date.
     const bool may_differ = state.tree.pools() > 1 || grown > 0;
     const bool is_reported = may_differ && report_heads(commit);
-    // Ranks that grew hold capacity now, and they did not wait in the queue book.
+    // Jobs that grew hold more now, and their ranks did not wait in the queue book.
     const bool has_news =
         !state.tree.with_new_demand().empty() || served.has_moved_quota || is_reported;
     commit.end_cycle(false, !has_news || planted(PlantedBug::forget_new_demand));
@@ -90,8 +90,8 @@ Planner::Served Planner::serve(Commit& commit, PoolId pool, std::uint64_t attemp
         const JobClass& of = state.waiting.book().at(chosen);
         const bool is_refused_room = state.waiting.is_blocked(of) && !of.block.is_limited &&
                                      (of.block.watch & ClassBlock::kPromise) == 0;
-        // A job that a limit head has come before since then is tried once more, so that it is
-        // reported.
+        // A job that another head under a limit has been put in front of since its refusal is tried
+        // once more, so that this is reported.
         if (quota_heads_.add_if_head(commit.overlay(), turn, chosen)) continue;
         if (is_refused_room && reserve_for_head(commit, turn, chosen)) continue;
         if (quota_heads_.look_in_front_of(commit.overlay(), turn, chosen)) continue;
@@ -110,7 +110,8 @@ Planner::Served Planner::serve(Commit& commit, PoolId pool, std::uint64_t attemp
 }
 
 bool Planner::is_over(Commit& commit, PoolTurn& turn) {
-    // No job is at the head of the line any more: jobs blocked by an old reservation may be tried.
+    // No job is at the head of the line any more, so jobs that an old reservation blocked may be
+    // tried.
     const bool is_stale = !turn.reservation->exists() &&
                           commit.state().pool(turn.pool).reservations.head.job.exists();
     if (is_stale) commit.reserve_for_head(turn.pool, {});
@@ -118,9 +119,9 @@ bool Planner::is_over(Commit& commit, PoolTurn& turn) {
     return !has_moved && !is_stale;
 }
 
-// While jobs are left over that the last cycle had no attempts for, they are in the line before
-// jobs that they will be behind after a refusal: the head of the line is unknown. A new reservation
-// would release the jobs that the old one blocked, and so on without end.
+// Jobs that the last cycle had no attempts left for are in the line before jobs that they will be
+// behind once they are refused. Until they were tried, the head of the line is unknown. A new
+// reservation would release the jobs that the old one blocked, and so on without end.
 void Planner::renew_reservation(Commit& commit, PoolTurn& turn) {
     const ClusterState& state = commit.state();
     const JobId job = state.pool(turn.pool).reservations.head.job;
@@ -134,7 +135,7 @@ void Planner::renew_reservation(Commit& commit, PoolTurn& turn) {
 
 namespace {
 
-// What its budgets allow at the reserved time: a later period of one may block it then.
+// Whether budgets allow the job at its reserved time: a budget may block it in a later period.
 bool is_allowed_then(const ClusterState& state, const HeadReservation& reserved,
                      const std::vector<PodId>& pods) {
     if (!reserved.at.happened() || reserved.at <= state.now()) return true;
@@ -148,10 +149,10 @@ bool Planner::reserve_for_head(Commit& commit, PoolTurn& turn, ClassId of) {
     const ClusterState& state = commit.state();
     constexpr std::size_t kPassedMost = 4;
     const JobId job = state.waiting.book().at(of).jobs.begin()->job;
-    // Not as long work: the short-job reserve was checked when the job was tried.
+    // `is_long` is not set: the short-job reserve was checked when the job was tried.
     Attempt attempt = starter_.look_at(state, job);
     if (attempt.ready.pods.empty()) return false;
-    // Also resets the GPU models that the placer avoids for these pods.
+    // This call also resets the GPU models that the placer avoids for these pods.
     if (starter_.is_limited(state, turn, attempt)) return false;
     Reservation& reservation = *turn.reservation;
     const bool is_made = reservation.make(commit.overlay(), placer_, job, attempt.pods);
@@ -170,9 +171,9 @@ bool Planner::reserve_for_head(Commit& commit, PoolTurn& turn, ClassId of) {
 
 std::int64_t Planner::grow_elastic_jobs(Commit& commit) {
     const ClusterState& state = commit.state();
-    // All jobs of all pools were tried, since the limit of a namespace spans pools. Jobs that this
-    // cycle changed itself are tried in the next one, for instance a job whose nomination was
-    // dropped.
+    // Growth starts when all jobs of all pools were tried, since the limit of a namespace spans
+    // pools. Jobs that this cycle changed itself are tried in the next one, for instance a job
+    // whose nomination was dropped.
     if (state.jobs.has_dirty()) return 0;
     std::int64_t grown = 0;
     for (const auto& [name, pool] : state.tree.pools_by_name()) {
@@ -202,7 +203,7 @@ std::int64_t Planner::grow(Commit& commit, PoolId pool) {
     return grower_.run(commit, turn);
 }
 
-// The time limit of later jobs may differ now.
+// Reports the heads under limits again: the reserved times of later heads may be different now.
 bool Planner::report_heads(Commit& commit) {
     const ClusterState& state = commit.state();
     bool has_changed = false;

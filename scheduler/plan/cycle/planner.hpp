@@ -25,7 +25,7 @@ namespace gpuctl {
 
 class Planner {
 public:
-    // One cycle. Returns the plan of the Commit.
+    // Runs one cycle. Returns the plan of the Commit.
     const CyclePlan& run(Commit& commit);
 
 private:
@@ -41,10 +41,11 @@ private:
 
     // --- the phases, in order ---
     void refresh_changed_jobs(Commit& commit);
-    static bool drain(Commit& commit);  // true: jobs that shrink go first, in the next cycle
+    // true: jobs that shrink must be tried first, in the next cycle
+    static bool drain(Commit& commit);
     Served serve_pools(Commit& commit);
     std::int64_t grow_elastic_jobs(Commit& commit);  // returns the number of placed ranks
-    bool report_heads(Commit& commit);               // true: the reports of some have changed
+    bool report_heads(Commit& commit);               // true: a report has changed
 
     // --- a pool's turn ---
     Served serve(Commit& commit, PoolId pool, std::uint64_t attempts_most);
@@ -57,7 +58,7 @@ private:
     void renew_reservation(Commit& commit, PoolTurn& turn);
     std::int64_t grow(Commit& commit, PoolId pool);
     PoolTurn& growth_turn(PoolId pool);
-    [[nodiscard]] std::uint64_t searches() const;  // of all reservations so far
+    [[nodiscard]] std::uint64_t searches() const;  // of all pools' reservations so far
 
     // Memory that is reused from cycle to cycle.
     struct Scratch {
@@ -69,7 +70,7 @@ private:
     JobStarter starter_{placer_};
     QuotaHeads quota_heads_{placer_};
     Grower grower_{placer_};
-    std::vector<Reservation> reservations_;  // by pool, for the head of the line
+    std::vector<Reservation> reservations_;  // by pool
     Scratch scratch_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace gpuctl {
 
-// If it is not known that nodes will have room for the head, other jobs would wait for nothing. The
-// time of that room does not matter: other jobs would move it while it is not reserved
-// (docs/adr/0028).
+// Quota is reserved only if nodes will have room for the head; otherwise other jobs would wait for
+// nothing. The time of that room does not matter: other jobs would postpone it while nodes are not
+// reserved (docs/adr/0028).
 bool QuotaHeads::reserve(const Overlay& overlay, PoolTurn& turn, PoolId pool, JobId job) {
     const ClusterState& state = overlay.state;
     state.waiting.read_readiness(job, ready_);
@@ -40,7 +40,8 @@ bool QuotaHeads::add_if_head(const Overlay& overlay, PoolTurn& turn, ClassId cho
     const JobClass& of = state.waiting.book().at(chosen);
     if (!state.waiting.is_blocked(of) || of.block.limits == 0) return false;
     const JobId behind = of.block.behind;
-    if (behind.exists() && !turn.line.heads.is_known(behind)) return false;  // not any more
+    // the head in front of it is none any more
+    if (behind.exists() && !turn.line.heads.is_known(behind)) return false;
     add_or_pass(overlay, turn, turn.pool, chosen);
     return true;
 }
@@ -83,7 +84,8 @@ void QuotaHeads::add_reserved_elsewhere(const ClusterState& state, PoolTurn& tur
         if (!keeps_limits(state.pool(other))) continue;
         const JobRow& job = state.job(reserved.job);
         if (!job.waiting.in_class.exists() || !state.tenant(job.tenant).has_limits()) continue;
-        turn.quota.add_promised(reserved, {});  // no model of this pool
+        // reserved nodes of another pool have no model of this pool
+        turn.quota.add_promised(reserved, {});
         turn.line.heads.note_promised(reserved.job);
     }
 }
@@ -115,8 +117,8 @@ bool QuotaHeads::look_in_front_of(const Overlay& overlay, PoolTurn& turn, ClassI
     return true;
 }
 
-// Reported heads come before others: in a cycle that tried no job, the heads before them were not
-// found.
+// Reported heads are added before other heads. In a cycle that tried no job, the heads before them
+// were not found.
 void QuotaHeads::open_with_reported(const Overlay& overlay, PoolTurn& turn) {
     const ClusterState& state = overlay.state;
     turn.line.heads = {};

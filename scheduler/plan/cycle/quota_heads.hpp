@@ -1,8 +1,8 @@
 #pragma once
 // Finds the heads of the line under limits, for which the rest of those limits is reserved
-// (docs/adr/0028): while the jobs of a pool are tried in order, and again for growth. A head is
-// added to the line and the quota reservations of a PoolTurn, or passed over if nothing can be
-// reserved for it.
+// (docs/adr/0028). It runs while the jobs of a pool are tried in order, and again before elastic
+// jobs grow. A head is added to the line and the quota reservations of a PoolTurn, or it is skipped
+// if nothing can be reserved for it.
 
 #include <vector>
 
@@ -16,30 +16,34 @@ class QuotaHeads {
 public:
     explicit QuotaHeads(Placer& placer) : placer_(placer) {}
 
-    // When a pool's turn begins: heads of other pools that jobs here waited behind in the last
-    // cycle, because they wait for the quota of a namespace, which spans pools.
+    // Called when a pool's turn begins. Adds heads of other pools that jobs of this pool waited
+    // behind in the last cycle, because they wait for the quota of a namespace, which spans pools.
     void add_reported_elsewhere(const Overlay& overlay, PoolTurn& turn);
-    // Adds the class if a limit blocks it and its first job is a head now. False: it is none.
+    // Adds the class if a limit blocks it and its first job is a head now. False: its first job is
+    // no head.
     bool add_if_head(const Overlay& overlay, PoolTurn& turn, ClassId chosen);
-    // Adds heads that bar GPU models for the class, in their order: otherwise other nodes would be
-    // reserved.
+    // Adds the heads that bar GPU models for the class, in their order. Without them other nodes
+    // would be reserved.
     void add_in_front_of(const Overlay& overlay, PoolTurn& turn, const JobClass& waiting);
-    // True if heads of other pools before the class were looked for now: the order may differ.
+    // True if it had to look for heads of other pools in front of the class now: the order may
+    // differ.
     bool look_in_front_of(const Overlay& overlay, PoolTurn& turn, ClassId chosen);
 
-    // When all jobs of a pool were tried: starts the turn again with the heads that were reported
-    // for it.
+    // Called when all jobs of a pool were tried. Starts the turn again with the heads that were
+    // reported for the pool.
     void open_with_reported(const Overlay& overlay, PoolTurn& turn);
-    // Likewise, and all others: growth waits for all of them.
+    // Starts the turn again with all heads, because growth waits for all of them.
     void open_with_all(const Overlay& overlay, PoolTurn& turn);
 
 private:
-    // True if quota is reserved for the job in `turn`, which may serve another pool than the job's.
+    // True if quota is reserved for the job in `turn`. The turn may serve another pool than the
+    // job's.
     bool reserve(const Overlay& overlay, PoolTurn& turn, PoolId pool, JobId head);
     void add_or_pass(const Overlay& overlay, PoolTurn& turn, PoolId pool, ClassId head);
-    // The first heads of other pools under the quota of the namespace, up to one that reserves it.
+    // Adds the first heads of other pools under the quota of the namespace, up to the first one
+    // that quota is reserved for.
     void add_elsewhere(const Overlay& overlay, PoolTurn& turn, TenantId tenant, ClassId before);
-    // Jobs of other pools that have a reservation of nodes there.
+    // Adds jobs of other pools that have a reservation of nodes in their pool.
     static void add_reserved_elsewhere(const ClusterState& state, PoolTurn& turn);
 
     Placer& placer_;

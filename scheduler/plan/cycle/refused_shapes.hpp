@@ -1,6 +1,6 @@
 #pragma once
-// Shapes that found no room in a pool, valid until capacity becomes free in the pool. Most jobs ask
-// for few different shapes, so most searches without a result are not made twice.
+// Shapes that found no room in a pool. An entry is valid until capacity becomes free in the pool.
+// Most jobs request a few different shapes, so most searches without a result are not repeated.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace gpuctl {
 
 class RefusedShapes {
 public:
-    // For so many ranks together.
+    // True if this many ranks together, or fewer, found no room.
     [[nodiscard]] bool contains(const ClusterState& state, PoolId pool, ShapeId shape,
                                 std::int64_t ranks);
     void add(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
@@ -20,7 +20,7 @@ private:
     struct Entry {
         std::uint64_t shape_serial = 0;
         std::uint64_t gains = 0;
-        std::int64_t ranks = 0;  // together, or more
+        std::int64_t ranks = 0;  // this many ranks together, or more, find no room
     };
     Entry& entry(const ClusterState& state, PoolId pool, ShapeId shape);
 

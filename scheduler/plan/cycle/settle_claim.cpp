@@ -9,7 +9,8 @@
 namespace gpuctl {
 namespace {
 
-// It is charged already: would it be allowed without that? Budgets admitted it at the nomination.
+// The nominated pods are charged to the job's limits already: would the limits allow them if they
+// were not? Budgets admitted them at the nomination.
 bool is_allowed(const ClusterState& state, const JobRow& job,
                 const std::vector<Placement>& claimed) {
     Relief own;
@@ -41,7 +42,8 @@ bool may_stay(const ClusterState& state, const JobRow& job, const Placement& cla
            first_refusal(pod.rules, node.facts) == NodeRefusal::none;
 }
 
-// Complete, on nodes that may still be used, for pods that still wait, and the job is not deleted.
+// The nomination is complete, its nodes may still be used, its pods still wait, and the job is not
+// deleted.
 bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& claimed) {
     if (static_cast<std::int64_t>(claimed.size()) != job.nomination.pods ||
         job.nomination.phase() == NominationPhase::worthless) {
@@ -55,7 +57,7 @@ bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Pl
            !state.maintenance.is_barred(job, claimed);
 }
 
-// Its gang may need more ranks or other roles now than were nominated.
+// Whether the nominated pods complete the gang, which may need more ranks or other roles now.
 bool makes_whole(const ClusterState& state, const Readiness& ready,
                  const std::vector<Placement>& claimed) {
     const auto has_enough = [&](const RoleShort& role) {
@@ -68,7 +70,7 @@ bool makes_whole(const ClusterState& state, const Readiness& ready,
            std::all_of(ready.roles_short.begin(), ready.roles_short.end(), has_enough);
 }
 
-// A victim does not terminate: the time of its room is unknown.
+// True if a victim does not terminate, so that the time of its room is unknown.
 bool has_stuck_victim(const ClusterState& state, const JobRow& job) {
     return std::any_of(job.nomination.victims.begin(), job.nomination.victims.end(),
                        [&state](const std::string& uid) {
@@ -95,7 +97,7 @@ void settle_claim(Commit& commit, JobId id) {
     state.waiting.read_readiness(id, ready);
     if (ready.hold != Reason::none) return;
     if (ready.all_or_nothing && !makes_whole(state, ready, claimed)) return;
-    // If that fails the job waits as other jobs do.
+    // If this fails the job waits as other jobs do.
     (void)commit.place(id, claimed, ready.all_or_nothing, CyclePlan::PlacedFor::nomination);
 }
 

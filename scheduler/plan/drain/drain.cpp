@@ -44,7 +44,8 @@ DrainOrder order_for(const ClusterState& state, const NodeRow& node, const PodRo
         const Occurrence next = next_occurrence(window, state.now());
         const Duration lead = std::max(window.notice, pod.facts.stop_grace);
         if (!next.end.happened() || state.now() + lead < next.begin) continue;
-        if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;  // ended by then
+        // it will have ended by then
+        if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;
         const bool has_begun = next.begin <= state.now();
         // Valid for as long as the job waits: a time relative to now would not be.
         cause::WindowCloses why{window.name, window.is_reservation(), has_begun};
@@ -60,7 +61,8 @@ bool may_be_stopped(const ClusterState& state, Drain drain, const PodRow& pod) {
     return is_stopped_by(drain, pod.facts) && pod.eviction.spared_until <= state.now();
 }
 
-// Eviction was requested already, for any reason; refused evictions are requested again when due.
+// An eviction was requested already, for any reason. Refused evictions are requested again when
+// they are due.
 bool is_asked(const ClusterState& state, const PodRow& pod) {
     if (pod.is_leaving() || pod.bind.delete_in_flight) return true;
     if (pod.eviction.state == EvictionState::none) return false;
@@ -92,7 +94,8 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
     return out;
 }
 
-// True if its ranks above the minimum are sufficient: they go now, or when the job has settled.
+// True if releasing the ranks above the job's minimum is sufficient. They are released now, or when
+// the job has settled.
 bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(id);
@@ -108,9 +111,10 @@ bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     return true;
 }
 
-// All its ranks that hold capacity; empty: one of them may not be evicted, its round is not
-// settled, or an eviction was refused. All are requested again then: otherwise a rank that was made
-// again meanwhile would be evicted as soon as it starts, over and over.
+// All ranks of the gang that hold capacity. Empty if one of them may not be evicted, if its binds
+// are in progress, or if an eviction was refused. After a refusal all are requested again:
+// otherwise a rank that was created again meanwhile would be evicted as soon as it starts, over and
+// over.
 std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, const Leaving& of) {
     std::vector<PodId> out;
     for (const PodId id : job.pods) {
@@ -144,7 +148,7 @@ bool drain_nodes(Commit& commit) {
         if (state.gangs.gang_size(job) && !planted(PlantedBug::drain_half_a_gang)) {
             pods = whole_gang(state, job, of);
         } else {
-            for (const PodId pod : job.pods) {  // in the order of the job, not in that of nodes
+            for (const PodId pod : job.pods) {  // in the order of the job's pods, not of the nodes
                 const bool goes = std::find(of.pods.begin(), of.pods.end(), pod) != of.pods.end();
                 if (!goes || is_asked(state, state.pod(pod))) continue;
                 pods.push_back(pod);

@@ -8,7 +8,7 @@
 
 namespace gpuctl {
 
-// True if one of the jobs loses its turn by that.
+// True if one of the jobs left the line because of that.
 bool drain_nodes(Commit& commit);
 
 }  // namespace gpuctl

@@ -28,7 +28,8 @@ bool anybody_leaves(const ClusterState& state, PoolId pool) {
     return false;
 }
 
-// It waits for the quota of its namespace over all pools, and that quota would be sufficient.
+// True if the job waits for the quota of its namespace over all pools, and that quota would be
+// sufficient for it.
 bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
     const JobClass& of = state.waiting.book().at(id);
     if ((of.block.limits & ClassBlock::kOfTenant) == 0) return false;
@@ -52,12 +53,12 @@ bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
                        [&](PodId pod) { return waits(load_of(state, {pod})); });
 }
 
-// Room without a nomination: pods are terminating for no other job.
+// True if pods are terminating whose room is not nominated for another job.
 bool is_room_left(const ClusterState& state, const JobRow& job) {
     std::vector<PodId> leaving;
     state.pods.read_leaving(job.pool, leaving);
     return std::any_of(leaving.begin(), leaving.end(), [&](PodId id) {
-        const PodRow& pod = state.pod(id);  // belongs to the jobs that gain
+        const PodRow& pod = state.pod(id);  // its room belongs to the jobs that gain from its end
         return pod.eviction.beneficiary == job.key ||
                (pod.eviction.beneficiary == ObjectKey{} && !pod.is_surplus);
     });
@@ -79,7 +80,8 @@ std::int64_t Grower::run(Commit& commit, PoolTurn& turn) {
     if (state.elastic.elastic_jobs().empty()) return 0;
     find_jobs(state, pool);
     if (jobs_.empty()) return 0;
-    // What terminating pods release, together with idle capacity, may be what a job waits for.
+    // While a job waits, the release of terminating pods together with idle capacity may be what it
+    // waits for.
     const bool nobody_waits = !anybody_waits(state, pool);
     const bool may_grow = nobody_waits || !anybody_leaves(state, pool);
     std::int64_t placed = 0;
@@ -90,8 +92,8 @@ std::int64_t Grower::run(Commit& commit, PoolTurn& turn) {
     return placed;
 }
 
-// A job waits for the quota of the namespace over all pools, and a pod of it is terminating in any
-// of them: likewise.
+// True if a job waits for the quota of the namespace over all pools, while a pod of the namespace
+// is terminating in any of them: what the pod releases may be what the job waits for.
 bool Grower::is_quota_awaited(const ClusterState& state, TenantId tenant) {
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_quota()) return false;
     const auto [known, is_new] = quota_awaited_.try_emplace(tenant, false);
@@ -175,7 +177,7 @@ bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, con
     return placer_.place_all(state, overlay.capacity, job.pool, pod_, placed_);
 }
 
-// Ranks that exist: they are bound now.
+// Places extra ranks that exist already: they are bound now.
 std::int64_t Grower::place_further(Commit& commit, PoolTurn& turn) {
     const ClusterState& state = commit.state();
     std::int64_t placed = 0;
@@ -187,7 +189,7 @@ std::int64_t Grower::place_further(Commit& commit, PoolTurn& turn) {
     return placed;
 }
 
-// A failure must not leave a gap before later ranks.
+// If a placement fails the job is full, so that no gap is left before later ranks.
 std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
                                 const std::vector<Placement>& placed) {
     const ClusterState& state = commit.state();
@@ -210,9 +212,10 @@ std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
     return ranks;
 }
 
-// Extra ranks without room are deleted: a job ends only when all of its ranks have ended.
-// Exceptions: ranks whose room other pods are releasing now, and ranks of a job that just began or
-// grew while pods are terminating, since its room may come in parts. Waiting jobs are served first.
+// Extra ranks without room are deleted, because a job ends only when all of its ranks have ended.
+// There are two exceptions: ranks whose room other pods are releasing now, and ranks of a job that
+// just began or grew while pods are terminating, since its room may become free in parts. Waiting
+// jobs are served first.
 void Grower::take_back_further(Commit& commit, PoolId pool) {
     const ClusterState& state = commit.state();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -258,7 +261,7 @@ void Grower::find_growing(const ClusterState& state) {
             continue;
         }
         one.like = rank_like(state, job);
-        if (one.is_by_gain) continue;  // the size that it was given is its own
+        if (one.is_by_gain) continue;  // choose_sizes() has decided its size
         const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
                               elastic.grow_from <= state.now() && !elastic.is_paused(state.now());
         if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;
@@ -288,7 +291,8 @@ void Grower::Trial::lift(PodId id) {
     with_.add(overlay_.state, id, 1);
 }
 
-// More ranks than there are pods: tried on what is left of the room, then requested.
+// Grows jobs beyond the pods that they have: further ranks are tried on the room that is left, then
+// requested.
 void Grower::ask_for_more(Commit& commit, PoolTurn& turn) {
     const ClusterState& state = commit.state();
     find_growing(state);

@@ -26,7 +26,7 @@ class Grower {
 public:
     explicit Grower(Placer& placer) : placer_(placer) {}
 
-    // It runs, or ended before some of its ranks began.
+    // The job runs, or it ended before some of its ranks began.
     static bool is_about(const JobRow& job) {
         return job.holding.pods > 0 || job.elastic.deferred_from > 0;
     }
@@ -37,17 +37,17 @@ public:
 private:
     struct Grown {
         JobId job;
-        std::vector<PodId> further;  // that exist and wait, by rank
+        std::vector<PodId> further;  // its pods beyond the minimum that exist and wait, by rank
         PodId like;                  // the rank that further ranks are like; none: it has its size
         std::int64_t extra = 0;      // ranks beyond its minimum
-        std::int64_t more = 0;       // that it may still have, or is to have
+        std::int64_t more = 0;       // ranks that it may still get, or is to get
         std::int32_t asked = 0;      // ranks for which idle room was found, and no pods exist yet
-        bool is_full = false;        // nothing more fits
+        bool is_full = false;        // no further rank fits
         bool is_by_gain = false;     // choices_ decides its size
         bool starts = false;         // it has ranks that only need placement, or will have
     };
     void find_jobs(const ClusterState& state, PoolId pool);
-    // The next job to get one more rank; null: none.
+    // The job that gets the next rank; null: none.
     Grown* next(const ClusterState& state);
     std::int64_t place_further(Commit& commit, PoolTurn& turn);
     void take_back_further(Commit& commit, PoolId pool);
@@ -55,12 +55,14 @@ private:
     void find_growing(const ClusterState& state);
     // The last of its bound ranks that stay, or its first.
     static PodId rank_like(const ClusterState& state, const JobRow& job);
-    // True if pod_, or as many more like its first, are within limits and find room, in placed_.
+    // True if pod_ (or as many more pods like its first one) are within limits and find room.
+    // placed_ has the result.
     bool fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with);
     // Ranks of elastic jobs of the pool are terminating, and their room is not nominated.
     static bool is_room_to_come(const ClusterState& state, PoolId pool);
     bool is_quota_awaited(const ClusterState& state, TenantId tenant);
-    // Pods in placed_, the first extra ranks of the job. Returns their number; 0: impossible.
+    // Places the pods in placed_, which are the first extra ranks of the job. Returns their number;
+    // 0: impossible.
     static std::int64_t place_pods(Commit& commit, PoolTurn& turn, Grown& one,
                                    const std::vector<Placement>& placed);
 
@@ -93,15 +95,15 @@ private:
     void read_choice(const ClusterState& state, std::size_t index, bool may_give);
     [[nodiscard]] JobId job_of(const SizeChoice& choice) const { return jobs_[choice.of].job; }
     [[nodiscard]] GpuMilli room_for_gain(const ClusterState& state, PoolId pool) const;
-    // Tries the aims as if the giving jobs had released their ranks; false: some aims are out of
-    // reach, and are limited to what was reached.
+    // Tries all aims as if the jobs that shrink had released their ranks. False: some aims cannot
+    // be reached; they are limited to what was reached.
     bool lay_out_aims(const Overlay& overlay, PoolTurn& turn);
     bool give(Commit& commit);
     std::int64_t take(Commit& commit, PoolTurn& turn, bool must_wait);
 
     Placer& placer_;
     std::vector<Grown> jobs_;
-    std::map<TenantId, bool> quota_awaited_;  // known in this run
+    std::map<TenantId, bool> quota_awaited_;  // results in this run
     std::vector<SizeChoice> choices_;
     WorkLeft left_;
     std::vector<std::string_view> models_;  // buffers

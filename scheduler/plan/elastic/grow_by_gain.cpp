@@ -1,7 +1,7 @@
 // Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_gain.hpp computes the sizes
-// with the largest marginal speedup; this file finds the capacity to divide, checks that the result
-// can be placed, and applies it. Jobs that shrink release ranks first; when that room is idle, the
-// others grow. Waiting jobs have precedence over all of them.
+// with the largest marginal speedup. This file finds the capacity to divide, checks that the
+// resulting sizes can be placed, and applies them. Jobs that shrink release ranks first; when that
+// room is idle, other jobs grow. Waiting jobs have precedence over all of them.
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,8 @@
 namespace gpuctl {
 namespace {
 
-// If an aim is out of reach, by limits or because no node has room, the other jobs choose again.
+// If an aim cannot be reached, because of limits or because no node has room, the sizes are chosen
+// again.
 constexpr int kTriesMost = 6;
 
 Column index_column(const ClusterState& state, JobId job) {
@@ -51,7 +52,7 @@ std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_wa
     if (choices_.empty()) return 0;
     bool is_reached = false;
     for (int tries = 0; tries < kTriesMost && !is_reached; ++tries) {
-        if (tries == kTriesMost / 2) {  // then with idle capacity alone
+        if (tries == kTriesMost / 2) {  // from now on no job shrinks
             for (SizeChoice& choice : choices_) choice.least = choice.now;
         }
         const GpuMilli room = room_for_gain(state, turn.pool);
@@ -59,7 +60,7 @@ std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_wa
         choose_sizes(choices_, room, state.policy().resize_pays_within);
         is_reached = lay_out_aims(commit.overlay(), turn);
     }
-    if (!is_reached) {  // no job shrinks any more, and this much of each aim found room
+    if (!is_reached) {  // no job shrinks any more; `most` of each job is what found room
         for (SizeChoice& choice : choices_) choice.aim = std::min(choice.aim, choice.most);
     }
     const bool must_wait = give(commit) || is_room_to_come(state, turn.pool);
@@ -91,7 +92,7 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
     if (one.starts) {
         const auto made = static_cast<std::int32_t>(one.further.size());
         choice.most = made > 0 ? choice.now + made : spec.replicas_max;
-    } else if (elastic.wanted > ranks.there) {  // they are being created
+    } else if (elastic.wanted > ranks.there) {  // its further ranks are being created
         choice.now = choice.least = choice.most = elastic.wanted;
     } else if (ranks.is_settled && !ranks.is_ending && is_heard) {
         const auto least = static_cast<std::int32_t>(state.gangs.gang_size(job).value_or(1));
@@ -103,8 +104,8 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
     if (choice.now > 0) choices_.push_back(choice);
 }
 
-// What these jobs hold, what is idle, and what terminating pods release; jobs that do not state
-// their speed get an even part of that.
+// The GPUs that these jobs may divide: what they hold, what terminating pods release, and what is
+// idle. Elastic jobs that do not state their speed get an even part of the idle GPUs.
 GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
     const Capacity& capacity = state.nodes.capacity();
     const Column column = index_column(state, job_of(choices_.front()));
@@ -167,7 +168,7 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
     return is_reached;
 }
 
-// Jobs with more ranks than their aim shrink now.
+// Shrinks the jobs with more ranks than their aim.
 bool Grower::give(Commit& commit) {
     const ClusterState& state = commit.state();
     std::optional<cause::OtherGainsMore> taker;
@@ -186,8 +187,8 @@ bool Grower::give(Commit& commit) {
     return gives;
 }
 
-// A job that has only just started may grow at once if all of it is idle, since that costs nothing
-// yet. The others are resized once, when all ranks of their aim have room.
+// A job that has only just started may grow at once if all the room is idle, since growth costs
+// nothing yet. Other jobs are resized once, when all ranks of their aim have room.
 std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
     const ClusterState& state = commit.state();
     std::int64_t placed = 0;

@@ -11,12 +11,13 @@
 namespace gpuctl::shrink {
 namespace {
 
-// Ranks of its namespace in other pools block it, too.
+// True if ranks of the job's namespace in other pools block it, too.
 bool is_about_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
     return lacks_quota(state, job, ask) && !planted(PlantedBug::shrink_in_its_pool_alone);
 }
 
-// Whether ranks of `other` block the job: `anywhere` those of its namespace, else in its pool.
+// Whether `other` holds ranks that may block the job: if `anywhere`, all of its namespace do,
+// otherwise those in its pool.
 bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
     return other.key != job.key &&
            (other.pool == job.pool || (anywhere && other.tenant == job.tenant));
@@ -30,7 +31,7 @@ bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const
     return !has_gpus && reclaim::may_clear(state, job, ask, other);
 }
 
-// Ranks of the job that could be released, the highest first.
+// Ranks that the job could release, the highest first.
 std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     std::vector<PodId> out;
     const ElasticRanks ranks = state.elastic.ranks_of(job);
@@ -49,7 +50,7 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     return out;
 }
 
-// Whether each queue keeps its guarantee, including what is released already.
+// Adds the pod to `gone` if each queue then still keeps its guarantee.
 bool may_go(const ClusterState& state, const JobRow& job, PodId pod, Relief& gone) {
     const JobRow& of = state.job(state.pod(pod).job);
     gone.add(state, pod, 1);
@@ -73,10 +74,10 @@ EvictionUnit unit_of(const ClusterState& state, PodId id) {
 struct Giver {
     const JobRow* job = nullptr;
     std::vector<PodId> ranks;
-    std::int64_t loss = 0;  // if marginal speedup decides its size; unknown for the others
+    std::int64_t loss = 0;  // if marginal speedup decides the job's size; otherwise unknown
 };
 
-// The cost of releasing that many GPUs for each job.
+// Computes for each job what it would lose by releasing that many GPUs.
 void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& givers) {
     WorkLeft left;
     std::vector<SizeChoice> choices;
@@ -131,12 +132,12 @@ void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask,
         return std::tuple{a.job->priority, a.loss, b.ranks.size(), b.job->arrival} <
                std::tuple{b.job->priority, b.loss, a.ranks.size(), a.job->arrival};
     });
-    // If the cost of shrinking is known, it also decides on each node; the start time does not.
+    // If the loss of jobs is known, it also decides on each node; the start time does not.
     const bool is_known = std::any_of(givers.begin(), givers.end(),
                                       [](const Giver& giver) { return giver.loss > 0; });
     Relief gone;
     std::vector<PodId> leaving;
-    for (const PoolId pool : pools) {  // queues keep their guarantees without those, too
+    for (const PoolId pool : pools) {  // queues keep their guarantees without terminating pods, too
         state.pods.read_leaving(pool, leaving);
         for (const PodId pod : leaving) gone.add(state, pod, 1);
     }

@@ -9,12 +9,12 @@
 namespace gpuctl {
 namespace {
 
-// The worth of one second of a job that waits; speeds are in thousandths.
+// The worth of one second in which a job waits; speeds are in thousandths.
 constexpr std::int64_t kWorthOfOne = std::int64_t{1} << 20;
 // The room is divided into at most this many cells.
 constexpr std::int64_t kCellsMost = 256;
 constexpr std::int64_t kValueMost = std::int64_t{1} << 62;
-// For a job that does not state its restart cost.
+// The restart cost of a job that does not state one.
 constexpr Duration kRestartAssumed = Duration::seconds(30);
 
 struct Size {
@@ -23,7 +23,7 @@ struct Size {
     std::int64_t value = 0;
 };
 
-// The room in cells: one GPU each, or more if there are many.
+// The room in cells: a cell is one GPU, or more if the room is large.
 struct Cells {
     explicit Cells(std::int64_t room)
         : size(std::max((room + kCellsMost - 1) / kCellsMost, kGpuMilliPerGpu)),
@@ -35,7 +35,7 @@ struct Cells {
     std::size_t count;
 };
 
-// One job in the choice: its sizes, and its current position.
+// The sizes of one job that may be chosen, and its current size.
 struct Ladder {
     std::vector<Size> sizes;  // ascending
     std::size_t at = 0;
@@ -46,7 +46,7 @@ Duration restart_of(const SizeChoice& job, std::int32_t ranks) {
     return ranks == job.now ? job.restart_on : job.restart_again;
 }
 
-// The weighted work that it does within the horizon with this number of ranks.
+// The weighted work that the job does within the horizon with this number of ranks.
 std::int64_t value_of(const SizeChoice& job, std::int32_t ranks, Duration horizon) {
     const Duration worked = std::max(horizon - restart_of(job, ranks), Duration{});
     const Wide value = Wide{worked.ms()} * speed_of(*job.speeds, ranks) * job.worth / kWorthOfOne;
@@ -72,17 +72,17 @@ Ladder ladder_of(const SizeChoice& job, Duration horizon) {
 
 struct Step {
     std::size_t job = 0;
-    std::size_t to = 0;  // index of its sizes
+    std::size_t to = 0;  // index of the new size
     std::int64_t value = 0;
     std::int64_t gpus = 0;
 };
 
-// The step with the larger gain per GPU; a step without further GPUs first.
+// True if `a` gains more per GPU; a step that needs no further GPUs comes first.
 bool gains_more(const Step& a, const Step& b) {
     return Wide{a.value} * b.gpus > Wide{b.value} * a.gpus;
 }
 
-// The step from the current position with the largest gain per GPU, among those that fit.
+// The step from the current size with the largest gain per GPU, among the steps that fit.
 Step best_step(const Ladder& ladder, std::size_t job, std::int64_t room) {
     Step best;
     const Size& here = ladder.sizes[ladder.at];
@@ -95,7 +95,7 @@ Step best_step(const Ladder& ladder, std::size_t job, std::int64_t room) {
     return best;
 }
 
-// Greedy: the step with the largest gain, as long as one fits.
+// Greedy: takes the step with the largest gain until no step fits.
 std::int64_t climb(std::vector<Ladder>& ladders, const std::vector<std::size_t>& jobs,
                    std::int64_t room) {
     std::vector<Step> next;
@@ -114,8 +114,8 @@ std::int64_t climb(std::vector<Ladder>& ladders, const std::vector<std::size_t>&
     }
 }
 
-// The best division of the room in cells, beyond the minimum of each job: dynamic programming over
-// the jobs, with the best value for each part of the room.
+// Finds the best division of the room in cells, beyond the minimum of each job, by dynamic
+// programming over the jobs. It keeps the best value for each part of the room.
 std::int64_t divide(std::vector<Ladder>& ladders, const std::vector<std::size_t>& jobs,
                     std::int64_t room) {
     const Cells in{room};
@@ -170,7 +170,7 @@ std::vector<Speed> speeds_in(const SizeChoice& job, const Cells& room) {
 void weigh_work(std::vector<SizeChoice>& jobs, GpuMilli room) {
     const Cells in{room.value()};
     struct Waiting {
-        Duration left;  // with its fastest size
+        Duration left;  // remaining time with its fastest size
         std::size_t job = 0;
     };
     std::vector<Waiting> order;
@@ -183,10 +183,10 @@ void weigh_work(std::vector<SizeChoice>& jobs, GpuMilli room) {
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const Waiting& a, const Waiting& b) { return a.left > b.left; });
-    // The worth of a second of the jobs behind, by the room that is left to them.
+    // The worth of a second of all jobs that end later, by the room that is left to them.
     std::vector<std::int64_t> behind(in.count + 1, 0);
     std::vector<std::int64_t> with(in.count + 1, 0);
-    std::int64_t all_wait = 0;  // a second of all jobs up to here
+    std::int64_t all_wait = 0;  // a second of all jobs that were visited
     for (const Waiting& place : order) {
         SizeChoice& job = jobs[place.job];
         const std::vector<Speed> speeds = speeds_in(job, in);
@@ -229,7 +229,7 @@ SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& lef
     out.now = has_started(job.gang.phase()) ? state.elastic.ranks_of(job).there
                                             : static_cast<std::int32_t>(job.holding.pods);
     out.least = out.most = out.now;
-    // A job that does not run with its aim pays for a start with any aim.
+    // A job that does not run with its current size yet pays for a start with any size.
     const bool runs = elastic.paced_ranks == out.now;
     const Instant back = elastic.paced_from + out.restart_again;
     out.restart_on = runs ? std::max(back - state.now(), Duration{}) : out.restart_again;
@@ -250,7 +250,8 @@ void choose_sizes(std::vector<SizeChoice>& jobs, GpuMilli room, Duration horizon
     std::map<std::int32_t, std::vector<std::size_t>, std::greater<>> by_priority;
     for (std::size_t i = 0; i < jobs.size(); ++i) by_priority[jobs[i].priority].push_back(i);
     for (const auto& [priority, equals] : by_priority) {
-        left = climb(ladders, equals, divide(ladders, equals, left));  // rest of the cells
+        // climb() uses the remainders of the cells
+        left = climb(ladders, equals, divide(ladders, equals, left));
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         jobs[i].aim = ladders[i].sizes[ladders[i].at].ranks;

@@ -19,7 +19,7 @@ Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace,
                const RunTimeQuestion& about, const RunTimePrediction& told) {
     if (pace == Pace::late) return pod.ends_at;
     const Duration run = run_time(told, about, pace);
-    // The run times of other jobs of the namespace do not say when a service is removed.
+    // The run times of other jobs of the namespace do not predict when a service is removed.
     const bool is_endless =
         !pod.facts.runs_to_end && about.expected == Duration{} && !pod.ends_at.happened();
     if (is_endless && pace == Pace::median) return {};

@@ -5,16 +5,16 @@
 
 namespace gpuctl {
 
-// The 10th percentile of run times, the median, the run-time limit.
+// Early: the 10th percentile of run times. Late: the run-time limit.
 enum class Pace : std::uint8_t { early, median, late };
 constexpr std::size_t at(Pace pace) { return static_cast<std::size_t>(pace); }
 
-// 0: unknown.
+// The assumed run time; 0: unknown.
 Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, Pace pace);
-// For a pod that has a node. A pod that has run longer than the median is assumed to run as long
-// again, at most to its limit. Never: unknown.
+// The assumed end of a pod that has a node. A pod that has run longer than the median is assumed to
+// run as long again, at most to its limit. Never: unknown.
 Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace);
-// The same with the prediction for its job.
+// The same end, computed with a known prediction for the pod's job.
 Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace,
                const RunTimeQuestion& about, const RunTimePrediction& told);
 

@@ -10,7 +10,8 @@
 namespace gpuctl {
 namespace {
 
-// The GPUs needed to start: of all missing ranks of a gang, of one pod for other jobs.
+// The GPUs that the job needs to start: for a gang those of all missing ranks, for other jobs those
+// of one pod.
 GpuMilli gpus_needed(const ClusterState& state, JobId id) {
     const ClassId waits_in = state.job(id).waiting.in_class;
     if (!waits_in.exists()) return {};
@@ -24,7 +25,7 @@ GpuMilli gpus_needed(const ClusterState& state, JobId id) {
 bool StartForecast::read_line(const ClusterState& state, std::int64_t& work) {
     for (; next_ < line_.size() && work > 0; ++next_, work -= 3) {
         if (waiting_.size() == kEstimatedMax) return true;
-        // The job may have gone since, or have started.
+        // The job may have been deleted or started since the line was read.
         const JobRow& job = state.job(line_[next_]);
         if (job.arrival == arrivals_[next_] && job.waiting.in_class.exists())
             read_job(state, line_[next_]);
@@ -32,7 +33,7 @@ bool StartForecast::read_line(const ClusterState& state, std::int64_t& work) {
     return next_ >= line_.size();
 }
 
-// Reads jobs that this forecast can start; the others delay no job.
+// Adds the job if this forecast can start it. Other jobs delay no job.
 void StartForecast::read_job(const ClusterState& state, JobId id) {
     const Reason refusal = refusal_of(state, id);
     if (!is_about_room(refusal) && !is_limit(refusal)) return;
@@ -56,7 +57,7 @@ void StartForecast::read_job(const ClusterState& state, JobId id) {
     waiting_.push_back(waiting);
 }
 
-// The budget that the jobs before it in the line need.
+// Counts the need of jobs before it in the line for the budget that blocks the job.
 void StartForecast::add_budgets_ahead(const ClusterState& state, const JobRow& job,
                                       Waiting& waiting) {
     if (state.accounts.budgets().empty()) return;
@@ -99,7 +100,8 @@ void StartForecast::answer(const ClusterState& state, const Waiting& waiting) {
     if (head_ && waiting.id == head_->job) {
         estimate.latest = std::max(head_->at, std::max(estimate.latest, now_));
     }
-    // Each of the three is rough in its own way; they must be consistent when reported together.
+    // The three times are estimated in different ways; they must be consistent when they are
+    // reported together.
     if (estimate.likely.happened() && estimate.latest.happened()) {
         estimate.latest = std::max(estimate.latest, estimate.likely);
     }
@@ -120,8 +122,8 @@ void StartForecast::answer(const ClusterState& state, const Waiting& waiting) {
     answers_.push_back({waiting.id, waiting.arrival, estimate});
 }
 
-// The start by room, and by budgets at that time: a budget may block the job in a later period
-// although it does not in this one.
+// The start is limited by room, and by budgets at that time: a budget may block the job in a later
+// period although it does not in this one.
 void StartForecast::heed_budgets(const ClusterState& state, const Waiting& waiting,
                                  StartEstimate& estimate) {
     const JobRow& job = state.job(waiting.id);
@@ -136,7 +138,7 @@ void StartForecast::heed_budgets(const ClusterState& state, const Waiting& waiti
     if (!estimate.earliest.happened()) estimate = {};
 }
 
-// A job that was tried and refused does not start now, whatever the sum of free GPUs is.
+// A job that was tried and refused does not start now, even if the sum of free GPUs is sufficient.
 StartEstimate StartForecast::believable(const ClusterState& state, const Waiting& waiting,
                                         StartEstimate estimate) {
     if (is_limit(waiting.refusal)) {
@@ -144,7 +146,7 @@ StartEstimate StartForecast::believable(const ClusterState& state, const Waiting
         LimitHit hit = waiting.hit;
         const Instant earliest = limits_.within(state, pool_, job, hit, Pace::early, now_);
         hit.held += waiting.ahead;
-        // With the jobs before it the next period might not be sufficient either.
+        // With the jobs before it, the job may need more than the next period adds.
         const bool is_long = is_budget(hit.kind) && waiting.ahead + hit.needed > hit.limit;
         const Instant likely =
             is_long ? Instant{} : limits_.within(state, pool_, job, hit, Pace::median, now_);
@@ -153,7 +155,7 @@ StartEstimate StartForecast::believable(const ClusterState& state, const Waiting
         estimate.likely = estimate.likely.happened() && likely.happened()
                               ? std::max({estimate.likely, likely, estimate.earliest})
                               : Instant{};
-        estimate.latest = {};  // other jobs of the queue or namespace may come before it
+        estimate.latest = {};  // other jobs of the queue or namespace may be served before it
         return estimate;
     }
     if (waiting.refusal == Reason::none) return estimate;

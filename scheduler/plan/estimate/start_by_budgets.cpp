@@ -7,7 +7,8 @@
 namespace gpuctl {
 namespace {
 
-constexpr int kRoundsMost = 16;  // each budget may move the start for the others
+// each budget may postpone the start, and then the others are checked again
+constexpr int kRoundsMost = 16;
 
 }  // namespace
 

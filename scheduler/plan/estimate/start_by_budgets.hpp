@@ -1,6 +1,6 @@
 #pragma once
-// When the budgets that a job draws on let it begin. A reservation must not be earlier, and neither
-// must an estimate.
+// The earliest time at which the budgets that a job draws on let it begin. Neither a reservation
+// nor an estimate may be earlier.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace gpuctl {
 // The assumption about other work that draws on the budgets.
 enum class Others : std::uint8_t { run_to_their_limits, end_at_once };
 
-// No sooner than `from`; never: unknown.
+// Not before `from`; never: unknown.
 Instant begins_by_budgets(const ClusterState& state, const JobRow& job, GpuMilli gpus, Instant from,
                           Others others = Others::run_to_their_limits);
 

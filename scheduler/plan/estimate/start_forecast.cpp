@@ -58,7 +58,7 @@ struct StartForecast::Service {
         return first;
     }
     Merged ends;
-    // Releases of jobs that the simulated line started.
+    // Future releases of jobs that the simulated line has started.
     std::priority_queue<Release, std::vector<Release>, std::greater<>> started;
     std::vector<std::int64_t> free;
     Instant now;
@@ -145,7 +145,7 @@ const StartForecast::Outlook& StartForecast::outlook_of(const ClusterState& stat
     if (outlook_of_.size() <= job.value()) outlook_of_.resize(job.value() + 1);
     std::uint32_t& known = outlook_of_[job.value()];
     if (known == 0) {
-        if (outlooks_.size() > kOutlooks) {  // more differ too much to be worth keeping
+        if (outlooks_.size() > kOutlooks) {  // the rest differs too much to be worth keeping
             alike_.clear();
         }
         const RunTimeQuestion about = state.run_times.question_about(state.job(job));
@@ -184,14 +184,15 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         const GpuShare share = share_offered(node.facts.allocatable, resource);
         free_[group] += in_whole_gpus({resource, free, share}).value();
     }
-    // Usage beyond the capacity of the node releases nothing for other jobs.
+    // If the node is overcommitted, the excess usage releases nothing for other jobs.
     GpuMilli excess = offered_load(node.facts).gpus * -1;
     std::vector<RunningPod>& running = limits_.running();
     const std::size_t first = running.size();
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
         const GpuMilli gpus = state.shape_of(pod).gpus;
-        if (pod.bind.state != BindState::claimed) excess += gpus;  // other pods terminate for it
+        // a nominated pod holds nothing yet: its victims release the room
+        if (pod.bind.state != BindState::claimed) excess += gpus;
         if (!pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);
         const Outlook& outlook = outlook_of(state, pod.job);
@@ -222,7 +223,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
     }
 }
 
-// Of one node; usage beyond its capacity is released by the first ends.
+// Adds the releases of one node. The first ends only reduce usage beyond the node's capacity.
 void StartForecast::add_releases(std::vector<std::pair<Instant, RunningPod*>>& ends,
                                  std::int64_t excess, Pace pace) {
     if (excess > 0) {
@@ -263,8 +264,8 @@ std::int64_t StartForecast::usable(const ClusterState& state, const std::vector<
     return sum;
 }
 
-// Jobs start one after the other. If one finds no room and its start is unknown, so are the starts
-// of the jobs behind it.
+// Starts the jobs one after the other. If a job finds no room and its start time is unknown, the
+// start times of the jobs behind it are unknown, too.
 bool StartForecast::serve(const ClusterState& state, Pace pace, std::int64_t& work) {
     if (!service_) service_ = std::make_shared<Service>(runs_[at(pace)], free_, now_);
     Service& line = *service_;
@@ -301,13 +302,13 @@ bool StartForecast::serve(const ClusterState& state, Pace pace, std::int64_t& wo
     return next_ >= waiting_.size();
 }
 
-// Jobs that may pass the head of the line because they end before its reserved time: they are
-// ordered among themselves.
+// Serves the jobs that may pass the head of the line because they end before its reserved time.
+// They keep their order among themselves.
 bool StartForecast::serve_passing(const ClusterState& state, std::int64_t& work) {
     return !head_ || serve(state, Pace::median, work);
 }
 
-// Each job as if it were next; jobs with equal requests are computed once.
+// Serves each job as if it were next. Jobs with equal requests are computed once.
 bool StartForecast::serve_alone(const ClusterState& state, std::int64_t& work) {
     if (!service_) service_ = std::make_shared<Service>(runs_[at(Pace::early)], free_, now_);
     if (!has_windows_) {

@@ -1,13 +1,12 @@
 #pragma once
-// The computation behind estimate_starts(): reads the line of waiting jobs of a pool and its
-// running
-// work once, and simulates the line. It can be done in pieces, between which the state may change:
-// what was read is not updated, what is gone by then is left out.
-// //
+// The computation behind estimate_starts(). It reads the line of waiting jobs of a pool and its
+// running work once, and simulates the line. It can be done in pieces, between which the state may
+// change: what was read is not updated, and objects that are gone by then are left out.
+//
 //   nodes ─> line ─> late ─> median ─> early ─> passing ─> answers
-// //
-// Lifecycle: made for one pool, advanced until it is done, read, destroyed.
-// Amounts of work are in units of about 100 ns.
+//
+// Lifecycle: made for one pool, advanced until it is done, read, destroyed. Amounts of work are in
+// units of about 100 ns.
 
 #include <cstdint>
 #include <map>
@@ -29,7 +28,7 @@ public:
     // `line`: the waiting jobs of the pool, the next one first. They must exist.
     StartForecast(const ClusterState& state, PoolId pool, std::vector<JobId> line);
 
-    // Does at least one step and about this amount of work; true: all of it is done.
+    // Does at least one step and about this amount of work. True: the forecast is complete.
     bool advance(const ClusterState& state, std::int64_t work);
     [[nodiscard]] std::int64_t work_done() const { return work_done_; }
     // The approximate total work.
@@ -50,18 +49,19 @@ private:
     struct Waiting {
         JobId id;
         std::uint64_t arrival = 0;
-        std::int64_t gpus = 0;  // of its waiting pods
+        std::int64_t gpus = 0;  // GPUs of its waiting pods
         Stay stay;
         Reason refusal = Reason::none;
         Duration median;  // run time; 0: unknown
         Duration limit;
-        LimitHit hit;            // if a limit blocks it
-        std::int64_t ahead = 0;  // of its budget, the need of the jobs before it
-        Instant at[3];           // by Pace: start in the simulated line
-        Instant passes;          // without delaying the head-of-line reservation
+        LimitHit hit;            // the limit that blocks it, if one does
+        std::int64_t ahead = 0;  // what the jobs before it need of its budget
+        Instant at[3];           // by Pace: its start in the simulated line
+        Instant passes;          // start that does not delay the head-of-line reservation
     };
 
-    // GPUs that are released, in thousandths, on nodes in the same windows. No GPUs: a window ends.
+    // GPUs that are released, in thousandths, on nodes in the same windows. Without GPUs: a window
+    // ends.
     struct Release {
         Instant at;
         std::int64_t gpus = 0;
@@ -71,10 +71,11 @@ private:
     // Runs of releases, each sorted.
     using Runs = std::vector<std::vector<Release>>;
     class Merged;
-    // The simulation of the line with one pace.
+    // The simulation of the line at one pace.
     struct Service;
 
-    // For each job with pods: its prediction, computed once for all jobs with equal questions.
+    // The run-time prediction of a job with pods. It is computed once for all jobs with equal
+    // questions.
     struct Outlook {
         RunTimeQuestion about;
         RunTimePrediction told;
@@ -99,7 +100,7 @@ private:
                              StartEstimate estimate);
 
     std::size_t group_of(WindowSet windows);
-    // GPUs on nodes that are open to the job from then on for its whole run time.
+    // GPUs on nodes that are open to the job from `at` on for its whole run time.
     [[nodiscard]] std::int64_t usable(const ClusterState& state,
                                       const std::vector<std::int64_t>& free, const Stay& stay,
                                       Instant at) const;
@@ -110,7 +111,7 @@ private:
     std::int64_t work_done_ = 0;
     std::vector<JobId> line_;
     std::vector<std::uint64_t> arrivals_;  // of the jobs in line_
-    std::size_t next_ = 0;                 // of the current phase
+    std::size_t next_ = 0;                 // position in the current phase
     bool has_windows_ = false;
 
     std::vector<WindowSet> groups_ = {0};
@@ -123,9 +124,10 @@ private:
     std::vector<std::uint32_t> outlook_of_;  // by JobId, index + 1; 0: not yet
     std::vector<Outlook> outlooks_;
     std::map<std::tuple<TenantId, GpuMilli, Duration, Duration>, std::uint32_t> alike_;
-    std::optional<HeadReservation> head_;  // of the line, if it has a reserved time
+    std::optional<HeadReservation> head_;  // the head of the line, if it has a reserved time
     std::shared_ptr<Service> service_;
-    std::vector<std::pair<Instant, std::int64_t>> freed_;  // until then, in total: early, one group
+    // GPUs released until then, in total, at the early pace and in one group
+    std::vector<std::pair<Instant, std::int64_t>> freed_;
     std::map<std::tuple<std::int64_t, Duration, Duration, Drain, WindowSet>, Instant> alone_;
     std::vector<Answer> answers_;
 };

@@ -25,7 +25,8 @@ bool StartLimits::counts(const ClusterState& state, const RunningPod& pod, const
 
 Instant StartLimits::within(const ClusterState& state, PoolId pool, const JobRow& job,
                             const LimitHit& hit, Pace pace, Instant now) {
-    // What refuses it is a limit of a GPU model, which has no forecast, or has ended since.
+    // The job was refused by a limit of a GPU model, which has no forecast, or by a limit that
+    // blocks it no more.
     if (!hit.exists()) return {};
     if (is_budget(hit.kind)) return within_budget(state, pool, job, hit, pace, now);
     if (!limit_row(hit.kind).is_estimated) return {};
@@ -51,14 +52,14 @@ Instant StartLimits::within(const ClusterState& state, PoolId pool, const JobRow
     return enough == ends.end() ? Instant{} : std::max(enough->first, now);
 }
 
-// When enough jobs of the queue or namespace have ended, each with its last pod.
+// The time when enough jobs of the queue or namespace have ended. A job ends with its last pod.
 Instant StartLimits::within_jobs(const ClusterState& state, TenantId tenant, const LimitHit& hit,
                                  Pace pace, Instant now) {
     const TenantId of_whom = hit.queue.exists() ? TenantId::none() : tenant;
     const auto [of, is_new] = job_ends_.try_emplace({hit.kind, hit.queue, of_whom, pace});
     std::vector<Instant>& known = of->second;
     if (is_new) {
-        std::map<JobId, Instant> ends;  // never: unknown
+        std::map<JobId, Instant> ends;  // by job; never: unknown
         for (const RunningPod& pod : running_) {
             if (!counts(state, pod, hit, tenant)) continue;
             const Instant end = pod.ends[at(pace)];
@@ -76,8 +77,9 @@ Instant StartLimits::within_jobs(const ClusterState& state, TenantId tenant, con
     return std::max(known[excess - 1], now);
 }
 
-// Amounts committed to pods that end before their limit are returned; the rest is a matter of time.
-// `hit` may count jobs that go first as holding already.
+// GPU time that is committed to pods which end before their limit is returned to the budget. The
+// rest depends on time alone. `hit` may count jobs that are served first as if they held their need
+// already.
 Instant StartLimits::within_budget(const ClusterState& state, PoolId pool, const JobRow& job,
                                    const LimitHit& hit, Pace pace, Instant now) {
     const Budget& budget = state.accounts.budgets().of(job, hit);

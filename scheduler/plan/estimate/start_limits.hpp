@@ -20,7 +20,7 @@ struct RunningPod {
     TenantId tenant;
     GpuMilli gpus;
     Instant ends[3];     // by Pace; never: unknown
-    Instant budget_end;  // until then it counts against a budget
+    Instant budget_end;  // until then the pod counts against a budget
     std::uint32_t node = 0;
     std::size_t group = 0;
     bool is_claim = false;
@@ -32,12 +32,13 @@ class StartLimits {
 public:
     std::vector<RunningPod>& running() { return running_; }
 
-    // Never: unknown.
+    // The time when the job is within the limit. Never: unknown.
     [[nodiscard]] Instant within(const ClusterState& state, PoolId pool, const JobRow& job,
                                  const LimitHit& hit, Pace pace, Instant now);
 
 private:
-    using Ends = std::vector<std::pair<Instant, std::int64_t>>;  // GPUs until then, in total
+    // GPUs released until then, in total
+    using Ends = std::vector<std::pair<Instant, std::int64_t>>;
     using Scope = std::tuple<LimitKind, QueueId, TenantId, Pace>;
 
     [[nodiscard]] bool counts(const ClusterState& state, const RunningPod& pod, const LimitHit& hit,

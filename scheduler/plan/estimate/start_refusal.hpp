@@ -5,7 +5,7 @@
 
 namespace gpuctl {
 
-// The free GPUs of the pool decide about these.
+// Refusals that depend on the free GPUs of the pool.
 constexpr bool is_about_room(Reason reason) {
     return reason == Reason::none || reason == Reason::gpu_insufficient ||
            reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
@@ -13,7 +13,7 @@ constexpr bool is_about_room(Reason reason) {
            reason == Reason::maintenance || reason == Reason::set_aside;
 }
 
-// Independent of the sum of free GPUs.
+// Refusals that do not depend on the sum of free GPUs.
 constexpr bool lacks_room(Reason reason) {
     return reason == Reason::gpu_insufficient || reason == Reason::gpu_fragmented ||
            reason == Reason::nodes_insufficient;
@@ -24,7 +24,7 @@ constexpr bool is_limit(Reason reason) {
            reason == Reason::budget_spent || reason == Reason::kept_for_growth;
 }
 
-// The reason of the last refusal, if it is still valid.
+// The reason of the job's last refusal, if the refusal is still valid.
 inline Reason refusal_of(const ClusterState& state, JobId id) {
     const ClassId waits_in = state.job(id).waiting.in_class;
     if (!waits_in.exists()) return Reason::turn;

@@ -12,8 +12,8 @@ using explain_parts::Group;
 
 namespace {
 
-// What must find room for the job to start: all missing ranks of a gang, or any one pod of other
-// jobs.
+// The pods that must find room for the job to start: all missing ranks of a gang, or any one pod of
+// other jobs.
 std::vector<Group> groups_of(const ClusterState& state, const Readiness& ready) {
     std::vector<Group> groups;
     std::size_t pods = ready.pods.size();
@@ -46,7 +46,7 @@ const PlacementRules& rules_of(const ClusterState& state, const Group& group) {
     return state.rules_of(state.shape_of(group.shape));
 }
 
-// The GPU model that all groups request; empty: any, or several.
+// The GPU model that all groups request. Empty: they accept any model, or several.
 std::string model_asked(const ClusterState& state, const std::vector<Group>& groups) {
     if (groups.empty()) return "";
     const std::string& first = rules_of(state, groups.front()).gpu_model;
@@ -78,7 +78,7 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
     const auto ask = [&](const Group& of) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, of);
         if (!found) return explain_parts::explain_topology(state, job, of);
-        // The topology rules leave less room than each rank alone has.
+        // The topology rules are to blame if they leave less room than each rank alone has.
         const bool has_room_for_some =
             std::any_of(found->figures.begin(), found->figures.end(), [](const Figure& figure) {
                 return figure.name == "ranks_fitting" && figure.value > 0;
@@ -98,7 +98,7 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
                                               ask(anyway));
 }
 
-// The repair deadline of a gang that ran completely and lacks ranks.
+// The repair deadline of a gang that once ran completely and lacks ranks now.
 std::optional<fact::GangRepair> repair_of(const ClusterState& state, const JobRow& job) {
     const Instant from = state.gangs.stranded_from(job);
     if (!from.happened()) return std::nullopt;
@@ -114,7 +114,7 @@ Explanation waits_for(Reason reason, std::string subject, fact::WaitsFor what) {
     return out;
 }
 
-// The rest of the gang cannot be bound, for the reason in `half`.
+// Reports that the rest of the gang cannot be bound, for the reason in `half`.
 void explain_half_bound(const ClusterState& state, const JobRow& job, const Readiness& ready,
                         Explanation& half) {
     half.reason = Reason::gang_half_bound;
@@ -157,10 +157,11 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         out.push_back(explain_parts::explain_limit(state, job, hit));
         return true;
     });
-    // A limit of the model comes first for a job that names a model; for others it comes after the
-    // room.
+    // If the job names a GPU model, a limit of that model is reported first; otherwise such limits
+    // are reported after the room.
     const std::string model = model_asked(state, groups);
-    std::vector<Explanation> beside;  // other models are left, and their explanations come first
+    // limits of models, if other models are left: room is explained first
+    std::vector<Explanation> beside;
     const auto add_model_limits = [&](bool is_asked_for) {
         visit_model_limits(
             state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {

@@ -41,10 +41,11 @@
 namespace gpuctl {
 
 // Everything that blocks the job, the first blocker first; empty if none of its pods waits. `ready`
-// is the result of read_readiness() now. Frequent callers pass their cache of allowed nodes.
+// is the result of read_readiness() now. Frequent callers pass their cache of allowed nodes as
+// well.
 std::vector<Explanation> explain(const ClusterState& state, JobId job, const Readiness& ready,
                                  EligibilityCache* eligibility = nullptr);
-// The same without the history of the job: valid for all jobs of its class.
+// What blocks the job without its own history: the result is valid for all jobs of its class.
 std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Readiness& ready,
                                   EligibilityCache* eligibility = nullptr);
 std::vector<Explanation> explain(const ClusterState& state, JobId job);
@@ -53,46 +54,48 @@ std::vector<Explanation> explain(const ClusterState& state, JobId job);
 // not elastic, or none of its ranks runs.
 std::vector<Fact> explain_size(const ClusterState& state, JobId job);
 
-// Adds to the first of `out` why pods of lower priority are not evicted for it, and why the
-// guarantee of its queue is not reclaimed for it, by the GPUs held. It visits all pods of the pool:
-// for single jobs, not for lists.
+// Adds to the first entry of `out` why pods of lower priority are not evicted for the job, and why
+// the guarantee of its queue is not reclaimed for it, by the GPUs held. It visits all pods of the
+// pool, so it is used for single jobs, not for lists.
 void explain_holders(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
-// The result for `ranks` pods of one shape on the nodes of a pool (survey.cpp).
+// The result of survey() for `ranks` pods of one shape on the nodes of a pool (survey.cpp).
 struct NodeSurvey {
     std::vector<NodeTally> tallies;  // by message
     std::int64_t nodes_pool = 0;
     std::int64_t nodes_matching = 0;
-    std::int64_t nodes_sliced = 0;         // refused: the node offers slices as GPUs
-    std::string sliced_model;              // of one of these nodes
+    std::int64_t nodes_sliced = 0;         // refused because the node offers slices as GPUs
+    std::string sliced_model;              // GPU model of one of these nodes
     std::int64_t ranks_fitting = 0;        // capped at the requested ranks
-    std::int64_t ranks_fitting_empty = 0;  // likewise
+    std::int64_t ranks_fitting_empty = 0;  // on empty nodes, capped likewise
     std::int64_t gpus_free = 0;            // of the shape's GPU resource, on matching nodes
     std::int64_t gpus_total = 0;
     std::int64_t gpus_free_on_one_node = 0;
     std::int64_t gpu_free_on_one_device = 0;  // for a fraction of a GPU
     std::int64_t gpus_largest_node = 0;
-    // Per need of the shape, GPUs first: over the matching nodes with room for a rank by the needs
-    // before it. A node without the GPUs does not count for memory.
+    // Per need of the shape, GPUs first, counted over the matching nodes with room for a rank by
+    // the needs before it. For instance, a node without the GPUs does not count for memory.
     struct OfNeed {
         Need need;
         std::int64_t nodes_asked = 0;
-        std::int64_t usable_on_one_node = 0;    // most on one of these nodes
-        std::int64_t usable_most = 0;           // on any node that it may use
-        std::int64_t nodes_asked_empty = 0;     // the same if all nodes were empty
-        std::int64_t largest_node = 0;          // most allocatable on such a node
-        std::int64_t ranks_fitting_so_far = 0;  // if only the needs up to this one count
-        std::int64_t nodes_with_room = 0;       // nodes of these with enough of it for a rank
+        std::int64_t usable_on_one_node = 0;  // the largest usable amount on one of these nodes
+        std::int64_t usable_most = 0;  // the largest usable amount on any node that it may use
+        std::int64_t nodes_asked_empty = 0;  // number of these nodes if all nodes were empty
+        std::int64_t largest_node = 0;       // the largest allocatable amount of such a node
+        // number of ranks that fit if only the needs up to this one count
+        std::int64_t ranks_fitting_so_far = 0;
+        // nodes with enough of this need for a rank, among these nodes
+        std::int64_t nodes_with_room = 0;
     };
     std::vector<OfNeed> needs;
 };
-// Nodes of the windows `barred`, and of windows that have begun, do not match; neither do nodes
-// with another GPU model if one is named. `open`: nodes that the shape may use outside of these
-// windows, which are not evaluated again; null: unknown.
+// Nodes of the windows `barred`, and of windows that have begun, do not match. Nodes with another
+// GPU model do not match if a model is given. `open`: the nodes outside of these windows that the
+// shape may use, if they are known; they are not computed again.
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
                   WindowSet barred, std::string_view model = {}, const NodeSet* open = nullptr);
 
-// For a job whose queue does not exist: what would block it in any other queue as well.
+// For a job whose queue does not exist: adds what would block it in any other queue as well.
 void explain_any_queue(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
 }  // namespace gpuctl

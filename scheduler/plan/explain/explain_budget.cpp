@@ -1,5 +1,5 @@
-// The budget that blocks a job: its used and committed amounts, the need of the job, and when the
-// next period adds to it.
+// Explains the budget that blocks a job: its used and committed amounts, the need of the job, and
+// when the next period adds to it.
 
 #include "scheduler/plan/explain/explain_parts.hpp"
 

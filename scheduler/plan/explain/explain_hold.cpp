@@ -1,4 +1,4 @@
-// Blockers of the job itself, before any node is examined.
+// Explains what blocks the job itself, before any node is examined.
 
 #include <algorithm>
 #include <set>
@@ -38,7 +38,7 @@ std::vector<std::string> leaves_below(const ClusterState& state, QueueId queue) 
     return names;
 }
 
-// The pod of the job that uses the feature; empty: all of them.
+// The pod of the job that uses the unsupported feature; empty: all of its pods do.
 std::string user_of(const ClusterState& state, const JobRow& job, const std::string& feature) {
     const PodRow* user = nullptr;
     bool is_each = true;
@@ -82,8 +82,8 @@ fact::GangSizeUnknown size_unknown(const ClusterState& state, const JobRow& job)
     for (const PodId id : job.pods) {
         const PodFacts& facts = state.pod(id).facts;
         if (facts.gang_min_problem.empty()) continue;
-        // Its name is that of the group that its controller makes: a PodGroup of that name does not
-        // apply.
+        // The gang has the name of the group that its controller makes, so a PodGroup of that name
+        // does not apply.
         if (job.key.name.starts_with(kMadeGangPrefix)) out.gang.clear();
         out.problem = facts.gang_min_problem;
         break;
@@ -103,8 +103,8 @@ std::vector<std::int64_t> sizes_stated(const ClusterState& state, const JobRow& 
     return {stated.begin(), stated.end()};
 }
 
-// A controller that makes pods one after another waits for the first to be ready, and the gang
-// waits for the last.
+// A controller that creates pods one after another waits until each pod is ready, and each pod
+// waits for the complete gang.
 std::string made_in_turn_by(const ClusterState& state, const JobRow& job) {
     std::string maker;
     const auto& notes = state.nodes.outside().gang_notes;
@@ -125,7 +125,7 @@ std::string made_in_turn_by(const ClusterState& state, const JobRow& job) {
     return maker;
 }
 
-// Limit of the nodes and pods that an explanation names.
+// The largest number of nodes and of pods that an explanation names.
 constexpr std::size_t kNominatedNamed = 4;
 
 void add_nominated(const ClusterState& state, const JobRow& job, Explanation& out) {
@@ -155,7 +155,8 @@ void add_nominated(const ClusterState& state, const JobRow& job, Explanation& ou
     out.facts = {std::move(room)};
 }
 
-// Binding failed, and the job waits for the next attempt or for the roll-back of its gang.
+// Adds that binding failed and that the job waits for the next attempt, or for the roll-back of its
+// gang.
 void add_bind_trouble(const ClusterState& state, const JobRow& job, Explanation& out) {
     if (auto bar = bar_of(state, job, out.figures)) {
         out.facts = {std::move(*bar)};

@@ -1,5 +1,5 @@
-// Why no pods are evicted for a job that comes before them in the order: pods of lower priority in
-// its queue, and pods of other queues that hold what its queue is guaranteed.
+// Explains why no pods are evicted for a job: pods of lower priority in its queue, and pods of
+// other queues that hold what its queue is guaranteed.
 
 #include <algorithm>
 #include <map>
@@ -24,20 +24,21 @@ namespace {
 
 struct Held {
     GpuMilli gpus;
-    Instant until;  // the first time at which one of them may change
+    Instant until;  // the first time at which the answer for a pod may change
 };
 using fact::NotEvicted;
 using HeldByReason = std::map<NotEvicted, Held>;
 
-// The waiting job as far as eviction depends on it. Read once, because there may be very many pods.
+// What eviction depends on of the waiting job. It is read once, because there may be very many
+// pods.
 struct Waiting {
     JobId id;
-    std::vector<PodId> pods;  // the smallest size that it starts with
-    GpuMilli ask;             // of `pods`
-    std::set<PodId> surplus;  // ranks of elastic jobs above the minimum: no consent needed
+    std::vector<PodId> pods;  // pods of the smallest size that it starts with
+    GpuMilli ask;             // request of `pods`
+    std::set<PodId> surplus;  // ranks of elastic jobs above the minimum, which need no consent
     bool is_behind_a_promise = false;
-    // It lacks room: pods on nodes that it may never use do not count. Null: a limit blocks it, and
-    // pods on any node may count against the limit.
+    // If the job lacks room, pods on nodes that it may never use do not count. Null: a limit blocks
+    // it, and pods on any node may count against the limit.
     const PlacementRules* only_on = nullptr;
 };
 
@@ -46,8 +47,8 @@ bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
            first_refusal(*waiting.only_on, state.node(node).facts) == NodeRefusal::none;
 }
 
-// Behind a reservation, pods are evicted only where it is not (docs/adr/0013): capacity released on
-// reserved nodes belongs to the head of the line.
+// For a job behind a reservation, pods are evicted only on nodes without reserved capacity
+// (docs/adr/0013): capacity released on reserved nodes belongs to the head of the line.
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
     const HeadReservation& promise = state.pool(state.job(id).pool).reservations.head;
     if (!promise.job.exists() || promise.job == id) return false;
@@ -86,7 +87,8 @@ std::optional<std::pair<NotEvicted, Instant>> why_not(const ClusterState& state,
     return std::pair{NotEvicted::evicted_often, from.value_or(Instant{})};
 }
 
-// Evicting the pod, and the pods evicted with it, would leave its queue below its guarantee.
+// True if evicting the pod, and the pods that are evicted with it, would leave its queue below its
+// guarantee.
 bool holds_within_guarantee(const ClusterState& state, const JobRow& job, PodId pod) {
     const JobRow& other = state.job(state.pod(pod).job);
     const reclaim::Sides meet = reclaim::sides(state, job.queue, other.queue);
@@ -121,7 +123,7 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     return out;
 }
 
-// What other queues hold beyond their guarantees while its own queue is owed as much.
+// What other queues hold beyond their guarantees while the job's queue is owed as much.
 HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     HeldByReason held;
     const JobRow& job = state.job(waiting.id);
@@ -144,12 +146,12 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     return held;
 }
 
-// On nodes with free GPUs that lack another resource: the amount of that resource held by pods that
-// are not evicted.
+// For nodes with free GPUs that lack another resource: the amount of that resource that pods hold
+// which are not evicted, by the reason.
 using HeldBesideGpus = std::map<std::pair<Column, NotEvicted>, std::pair<std::int64_t, Instant>>;
 
-// For a pod on a node whose GPUs the job could use: why it is not evicted; absent: it may be
-// evicted, or it would not be considered.
+// Why a pod on a node whose GPUs the job could use is not evicted. Nothing: it may be evicted, or
+// it would not be considered.
 std::optional<std::pair<NotEvicted, Instant>> why_beside(const ClusterState& state,
                                                          const Waiting& waiting,
                                                          const PodRow& pod) {

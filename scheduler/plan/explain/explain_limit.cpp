@@ -1,4 +1,4 @@
-// The limit that blocks a job: its holder, what is held under it, what the job needs.
+// Explains the limit that blocks a job: its holder, what is held under it, what the job needs.
 
 #include "scheduler/plan/explain/explain_parts.hpp"
 #include "scheduler/state/accounts/limits.hpp"
@@ -23,7 +23,8 @@ std::string prefix_of(fact::LimitUnit unit) {
     return "gpus";
 }
 
-// Nominated room that victims still hold may make a queue appear to hold more than its maximum.
+// Nominated room below the queue. Victims still hold that room, so the queue may appear to hold
+// more than its maximum.
 GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
     GpuMilli sum;
     for (const JobId id : state.nominations.claims()) {

@@ -1,4 +1,5 @@
-// Quota reservations: the job that has one, and their effect on other jobs (limit_holds.hpp).
+// Explains quota reservations: to the job that has one, and to jobs that wait behind it
+// (limit_holds.hpp).
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-// The reservation of the head that jobs of the pool wait behind.
+// The reservation, of nodes or of quota, that the job has in the pool; null: none.
 const HeadReservation* kept_for(const ClusterState& state, PoolId of, JobId id) {
     const PoolRow& pool = state.pool(of);
     if (pool.reservations.head.job == id) return &pool.reservations.head;
@@ -18,7 +19,7 @@ const HeadReservation* kept_for(const ClusterState& state, PoolId of, JobId id) 
     return found == pool.reservations.under_limits.end() ? nullptr : &*found;
 }
 
-// The holder of the first limit that blocks it; nothing if no limit does.
+// The holder of the first limit that blocks the job; nothing if no limit does.
 std::optional<fact::LimitHolder> stopped_by(const ClusterState& state, JobId id) {
     Readiness ready;
     state.waiting.read_readiness(id, ready);
@@ -36,8 +37,8 @@ std::optional<fact::LimitHolder> stopped_by(const ClusterState& state, JobId id)
     return holder;
 }
 
-// A limit blocks it, and evictions could lift the limit, but not before the head of the line.
-// False: no head is before it.
+// Reports that a limit blocks the job which evictions could lift, but not before the head of the
+// line has started. False: no head is before it.
 bool tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     if (!is_of_limit(out.front().reason) || !job.waiting.in_class.exists()) return false;
@@ -76,13 +77,14 @@ void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explan
     const JobRow& job = state.job(id);
     if (!job.pool.exists()) return;
     if (!out.empty()) {
-        // Head of the line in its own pool, and behind a head of another pool: only one is
-        // reported.
+        // The job may be the head of the line in its own pool and wait behind a head of another
+        // pool. Only one of these is reported.
         if (!tell_behind(state, id, out)) tell_head(state, id, out);
         return;
     }
     if (!job.waiting.in_class.exists()) return;
-    // As of the last report: changes since then may give it another turn, which has not come yet.
+    // The head that it waited behind at the last report. Changes since then may have given it
+    // another turn that has not come yet.
     const JobId behind = state.waiting.book().at(job.waiting.in_class).block.behind;
     const HeadReservation* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
     if (kept == nullptr) return;

@@ -1,4 +1,4 @@
-// The effect of maintenance on a waiting job.
+// Explains the effect of maintenance on a waiting job.
 
 #include <algorithm>
 #include <array>
@@ -9,18 +9,18 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-// Limit of the windows that an explanation names; those that end first are named.
+// The largest number of windows that an explanation names; windows that end first are named.
 constexpr std::size_t kWindowsNamed = 3;
 
 struct Bar {
     std::size_t window = 0;  // index in the policy
     Occurrence next;
-    std::int64_t nodes = 0;  // that it closes, even if other windows close them, too
+    std::int64_t nodes = 0;  // nodes that it closes, even if other windows close them, too
 };
 
 struct Closed {
-    std::int64_t nodes = 0;  // that only windows close for the job; each counts once
-    std::vector<Bar> bars;   // windows that close any of them, the first to end first
+    std::int64_t nodes = 0;  // nodes that only windows close to the job; each node counts once
+    std::vector<Bar> bars;   // windows that close any of these nodes, the first to end first
 };
 
 using NodesByWindow = std::array<std::int64_t, kWindowsMaximum>;
@@ -93,7 +93,7 @@ fact::WindowsClosed windows_of(const ClusterState& state, const Closed& closed, 
     return out;
 }
 
-// The times are of the window that ends first, and so is its share of the closed nodes.
+// The times are those of the window that ends first, and so is the number of nodes that it closes.
 void add_figures(const ClusterState& state, const Closed& closed, const Stay& stay,
                  std::vector<Figure>& figures) {
     const Bar& first = closed.bars.front();

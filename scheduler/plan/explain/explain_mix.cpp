@@ -1,4 +1,5 @@
-// Gangs whose ranks request different amounts: each kind may fit alone, but not all together.
+// Explains gangs whose ranks request different amounts: each kind may fit alone, but not all
+// together.
 
 #include <algorithm>
 

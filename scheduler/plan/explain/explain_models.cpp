@@ -1,5 +1,5 @@
-// A job that accepts several GPU models finds room on none of them: each model is reported with its
-// numbers, in the order in which they are tried (docs/adr/0021).
+// Explains that a job which accepts several GPU models finds room on none of them. Each model is
+// reported with its numbers, in the order in which the models are tried (docs/adr/0021).
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
     const PlacementRules& rules = state.rules_of(shape);
     std::vector<std::string_view> beside;
     if (!job.pods.empty()) beside = state.gangs.models_of_gang(job.pods.front());
-    bool fits_once = false;  // if its nodes were empty
+    bool fits_once = false;  // the request fits if the nodes of the model are empty
     Reason reason = Reason::never_fits;
     Column lacking = shape.index_column;
     const bool wants_whole = capacity.kind(shape.index_column) == ColumnKind::gpu;
@@ -53,7 +53,7 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
     }
     room.reason = reason;
     room.subject = fits_once ? capacity.resource(lacking) : state.pool(job.pool).name;
-    // The sum is sufficient, but over different models.
+    // The sum over all models is sufficient, but no single model is.
     const auto figure = [&room](std::string_view name) {
         for (const Figure& one : room.figures) {
             if (one.name == name) return one.value;

@@ -1,4 +1,4 @@
-// The pool blocks the job: nodes that would accept the pod are in another pool.
+// Explains that the pool blocks the job: nodes that would accept the pod are in another pool.
 
 #include <map>
 
@@ -14,7 +14,8 @@ struct InPool {
     std::string_view first;  // first node by name
 };
 
-// By name of the pool: allowed nodes, and those with room for a rank if they were empty.
+// By name of the pool: nodes that accept the pod, and those of them that would have room for a rank
+// if they were empty.
 std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, const JobRow& job,
                                                    const Group& group) {
     std::map<std::string_view, InPool> found;
@@ -34,7 +35,7 @@ std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, co
     return found;
 }
 
-// For a pod that names nodes none of which exists.
+// For a pod that names nodes: reports if none of these nodes exists.
 std::optional<Fact> missing_node(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);

@@ -1,4 +1,4 @@
-// The reservation of the head of the line, and its effect on other jobs (reservation.hpp).
+// Explains the reservation of the head of the line, and its effect on other jobs (reservation.hpp).
 
 #include <algorithm>
 

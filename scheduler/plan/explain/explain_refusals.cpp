@@ -1,5 +1,5 @@
-// Why no node of a pool accepts a pod, independent of room: the facts show whether the nodes or the
-// selector must change.
+// Explains why no node of a pool accepts a pod, independent of room. The facts show whether the
+// nodes or the selector must change.
 
 #include <map>
 
@@ -9,7 +9,7 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-// The object of the refusal: a taint, labels, models.
+// What the node refuses the pod for: taints, labels, GPU models.
 std::vector<std::string> names_of(NodeRefusal refusal, const PlacementRules& rules,
                                   const NodeFacts& node) {
     switch (refusal) {

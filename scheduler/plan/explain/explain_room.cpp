@@ -1,4 +1,4 @@
-// Why the ranks of a job find no room, counted over the nodes of its pool.
+// Explains why the ranks of a job find no room, counted over the nodes of its pool.
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ fact::Amount need_of(const Capacity& capacity, const NodeSurvey::OfNeed& of) {
     return amount_of(capacity, of.need.column, of.need.amount);
 }
 
-// What a node must have before this need is checked: 8 GPUs, 4 CPU.
+// What a node must have before this need is checked, for instance 8 GPUs and 4 CPU.
 std::vector<fact::Amount> needs_before(const Capacity& capacity, const NodeSurvey& seen,
                                        const NodeSurvey::OfNeed& of) {
     std::vector<fact::Amount> out;
@@ -63,7 +63,7 @@ Explanation with_survey(const NodeSurvey& seen, std::int64_t gpus_each, std::int
     return out;
 }
 
-// How many ranks fit by the needs up to this one, and by all of them.
+// The number of ranks that fit by the needs up to this one, and by all needs.
 fact::RanksFitting fitting_of(const Capacity& capacity, const NodeSurvey& seen,
                               const NodeSurvey::OfNeed& of, std::int64_t ranks) {
     fact::RanksFitting out{ranks, of.ranks_fitting_so_far, seen.ranks_fitting, {}};
@@ -95,7 +95,8 @@ void add_never_fits(const ClusterState& state, PoolId pool, const NodeSurvey& se
     out.facts.push_back(std::move(never));
 }
 
-// Further needs that no node can meet: the first need alone would not let the job start.
+// Adds further needs that no node can meet: meeting the first need alone would not let the job
+// start.
 void add_also_short(const Capacity& capacity, const NodeSurvey& seen,
                     const NodeSurvey::OfNeed& first, Explanation& out) {
     for (const NodeSurvey::OfNeed& of : seen.needs) {
@@ -145,7 +146,7 @@ void add_resource_short(const ClusterState& state, const JobRow& job, const Node
     out.facts.push_back(std::move(short_of));
 }
 
-// The needs before this one that some node does not meet: 8 GPUs.
+// The needs before this one that some node does not meet, for instance 8 GPUs.
 std::vector<fact::Amount> lacks_before(const Capacity& capacity, const NodeSurvey& seen,
                                        const NodeSurvey::OfNeed& of) {
     std::vector<fact::Amount> out;
@@ -182,14 +183,15 @@ std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
 
 namespace explain_parts {
 
-// Amounts are clamped: beyond the clamp the requested amount is unknown.
+// Large amounts are clamped, so a clamped amount is not the requested amount.
 fact::Amount amount_of(const Capacity& capacity, Column column, std::int64_t amount) {
     return {capacity.kind(column), capacity.resource(column), amount, amount >= kAmountMax};
 }
 
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
     if (!capacity.has_parts_beside(whole)) return false;
-    const Column parts = capacity.whole_column(whole);  // each column names the other
+    // the whole and the fraction column refer to each other
+    const Column parts = capacity.whole_column(whole);
     for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
         const bool has_rest = std::any_of(open.begin(), open.end(),

@@ -1,4 +1,4 @@
-// Why an elastic job has its number of ranks.
+// Explains why an elastic job has its number of ranks.
 
 #include "scheduler/plan/explain/explain_parts.hpp"
 #include "scheduler/state/accounts/limits.hpp"
@@ -19,13 +19,14 @@ LimitHit hit_by(const ClusterState& state, const JobRow& job, const Shape& like,
     return hit;
 }
 
-// How far the job may grow towards `target` before a limit blocks it, and which one.
+// How far the job may grow towards `target` before a limit blocks it, and the limit.
 struct Reach {
     std::int32_t ranks = 0;
     LimitHit hit;  // none: `target` is within all limits
 };
 
-// More ranks never cross fewer limits, so a binary search finds the last number within all limits.
+// A larger number of ranks is never within more limits, so a binary search finds the largest number
+// within all limits.
 Reach reach_of(const ClusterState& state, const JobRow& job, std::int32_t there,
                std::int32_t target) {
     const Shape& like = state.shape_of(job.pods.front());
@@ -52,7 +53,7 @@ fact::Limit limit_of(const ClusterState& state, const JobRow& job, const LimitHi
     return std::get<fact::LimitReached>(found.facts.front());
 }
 
-// What blocks one more rank like `like`; nothing: unknown.
+// What blocks one more rank like `like`; nothing: it is unknown.
 std::optional<Fact> obstacle(const ClusterState& state, const JobRow& job, PodId like) {
     const Shape& shape = state.shape_of(like);
     const LimitHit hit = hit_by(state, job, shape, 1);
@@ -63,7 +64,7 @@ std::optional<Fact> obstacle(const ClusterState& state, const JobRow& job, PodId
     return fact::GrowthWithoutRoom{state.pool(job.pool).name, found.gpus_free, shape.gpus.value()};
 }
 
-// Speed by ranks, in tenths of the speed with the fewest.
+// Speed with this number of ranks, in tenths of the speed with the fewest ranks.
 std::int64_t speed_tenths(const JobSpec& spec, std::int32_t ranks) {
     return speed_of(spec.speeds, ranks) / (kSpeedOfOne / 10);
 }
@@ -76,7 +77,7 @@ std::optional<std::int32_t> next_size(const JobSpec& spec, std::int32_t ranks) {
     return std::nullopt;
 }
 
-// The size that it would grow to, and what the growth waits for.
+// Adds the size that the job would grow to, and what the growth waits for.
 void add_growth(const ClusterState& state, const JobRow& job, std::int32_t there,
                 std::vector<Fact>& facts) {
     const JobSpec& spec = job.record->spec;

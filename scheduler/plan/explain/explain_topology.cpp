@@ -1,4 +1,5 @@
-// Ranks find room, but not together or not apart as their rules require; counted domain by domain.
+// Explains why ranks find room, but not together or not apart as their rules require. Room is
+// counted domain by domain.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +16,7 @@ struct Room {
     std::int64_t ranks_empty = 0;
     std::int64_t gpus_free = 0;
     std::set<DomainId> apart;        // domains of the spread level with room for a rank
-    std::set<DomainId> apart_empty;  // if they were empty
+    std::set<DomainId> apart_empty;  // such domains if all their nodes were empty
 };
 
 class Survey {
@@ -41,7 +42,7 @@ public:
                std::any_of(anchors_.begin(), anchors_.end(),
                            [&](NodeId node) { return domain(level(), node.value()).exists(); });
     }
-    // By name; without a required level, one for the whole pool.
+    // By name of the domain; without a required level one entry for the whole pool.
     std::map<std::string, Room> rooms;
 
 private:
@@ -81,7 +82,7 @@ private:
     std::vector<NodeId> anchors_;
 };
 
-// The topology rules leave the ranks too little room.
+// Reports if the topology rules leave the ranks too little room.
 std::optional<fact::TopologyShort> shortage(const ClusterState& state, const JobRow& job,
                                             const Group& group) {
     const Shape& shape = state.shape_of(group.shape);

@@ -13,18 +13,19 @@
 namespace gpuctl {
 namespace {
 
-// Nodes by result. Counted by number while all nodes are examined; the words are added afterwards.
+// Nodes by result. They are counted by number while all nodes are examined; the words are added
+// afterwards.
 struct Tallies {
     std::map<std::string, std::int64_t> refusals;
-    boost::container::flat_map<std::int64_t, std::int64_t> with_room;  // by ranks
+    boost::container::flat_map<std::int64_t, std::int64_t> with_room;  // by ranks that fit
     std::vector<std::int64_t> missing;                                 // by need of the shape
     std::int64_t ports_taken = 0;
 };
 
-// Consecutive nodes with the same columns and the same free amounts: most nodes of a large uniform
-// pool, so one of them is examined for all.
+// Consecutive nodes with the same columns and the same free amounts. Most nodes of a large uniform
+// pool are alike, so one of them is examined for all.
 struct Alike {
-    std::uint32_t slot = NodeSet::kEnd;  // of the first one
+    std::uint32_t slot = NodeSet::kEnd;  // slot of the first node
     std::int64_t count = 0;
 };
 
@@ -59,8 +60,8 @@ private:
     std::vector<Column> ports_;
 };
 
-// All missing resources, not only the first, as the NodeResourcesFit plugin of kube-scheduler
-// reports them. Host ports are checked before.
+// Counts all missing resources, not only the first, as the NodeResourcesFit plugin of
+// kube-scheduler reports them. Host ports are checked before.
 void tally_missing(const Capacity& capacity, Alike nodes, const Needs& needs, Tallies& tallies) {
     const bool is_port_taken = std::any_of(needs.begin(), needs.end(), [&](const Need& need) {
         return is_host_port(need.column) && capacity.usable(need.column, nodes.slot) < need.amount;
@@ -76,7 +77,7 @@ void tally_missing(const Capacity& capacity, Alike nodes, const Needs& needs, Ta
     }
 }
 
-// Nodes with room for some of the ranks have a line, too: all lines together make up the pool.
+// Nodes with room for some of the ranks have a line, too, so that the lines add up to the pool.
 std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Tallies tallies) {
     std::map<std::string, std::int64_t>& lines = tallies.refusals;
     for (const auto& [ranks, nodes] : tallies.with_room) {
@@ -96,7 +97,7 @@ std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Ta
     return out;
 }
 
-// The order of a report: GPUs, then CPU, memory, pod slots, the rest.
+// The order of needs in a report: GPUs, then CPU, memory, pod slots, the rest.
 int story_order(ColumnKind kind) {
     switch (kind) {
         case ColumnKind::gpu:
@@ -133,7 +134,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
         const std::int64_t empty =
             std::max<std::int64_t>(usable_empty(capacity, of.need.column, slot), 0);
         of.usable_most = std::max(of.usable_most, usable);
-        // A node that the needs before this one exclude does not count for this one.
+        // A node that lacks a need before this one does not count for this one.
         if (so_far > 0) {
             of.nodes_asked += nodes.count;
             of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
@@ -152,7 +153,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
         }
         of.ranks_fitting_so_far += so_far * nodes.count;
     }
-    // After the last need, this is the number that fits by all needs.
+    // After the last need, this is the number of ranks that fit by all needs.
     const std::int64_t fitting =
         planted(PlantedBug::count_ranks_on_full_nodes) ? so_far_empty : so_far;
     out.ranks_fitting += fitting * nodes.count;
@@ -165,7 +166,8 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
     std::int64_t free = std::max<std::int64_t>(capacity.free(gpus, slot), 0);
     const std::int64_t total = capacity.allocatable(gpus, slot);
     if (is_part) {
-        const bool is_overdrawn = capacity.free(gpus, slot) < 0;  // no free capacity
+        // an overcommitted node has no free capacity
+        const bool is_overdrawn = capacity.free(gpus, slot) < 0;
         for (const OpenDevice& device : capacity.open_devices(shape.index_column, slot)) {
             if (!is_overdrawn) free += std::max<std::int64_t>(device.free, 0);
         }

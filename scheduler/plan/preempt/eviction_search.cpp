@@ -49,7 +49,8 @@ Units EvictionSearch::narrow(EvictionTrial& trial, const Units& units, NodeId no
     }
     lift_first(enough);
     Units chosen(units.begin(), units.begin() + static_cast<std::ptrdiff_t>(enough));
-    // The most expensive first; the last one is necessary, because one fewer was not sufficient.
+    // Tries without each of the units, the most expensive first. The last unit is necessary,
+    // because one unit fewer was not sufficient.
     for (std::size_t i = enough - 1; i-- > 0;) {
         if (goes_before_another(chosen, i)) continue;
         trial.put_back(*chosen[i]);
@@ -86,9 +87,10 @@ bool is_better(const Units& a, const Units& b) {
 
 }  // namespace
 
-// The cheapest first may give many small victims although one large victim is cheaper than all of
-// them. So the order by price per GPU is tried, too. Fractions of GPUs help only on one device:
-// those of each device first. Units in a fixed order (ranks of an elastic job) keep it.
+// The order by price may give many small victims although one large victim is cheaper than all of
+// them, so the order by price per GPU is tried, too. Fractions of GPUs help only on one device, so
+// the units of each device are tried first. Units in a fixed order (ranks of an elastic job) keep
+// that order.
 Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId node) {
     Units best = narrow(trial, units, node);
     const auto goes_in_order = [](const EvictionUnit* unit) { return unit->in_order; };
@@ -100,7 +102,7 @@ Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId n
     const auto is_of_another_size = [&](const EvictionUnit* unit) {
         return unit->gpus != units.front()->gpus;
     };
-    // Weights by remaining work are no prices: the largest weight goes first for a reason.
+    // Weights by remaining work are no prices: the largest weight is evicted first for a reason.
     const auto goes_by_price = [](const EvictionUnit* unit) {
         return unit->weight == unit->price_gpu_ms;
     };
@@ -118,8 +120,9 @@ Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId n
     return best;
 }
 
-// Best bound first, until no remaining node can be better than the best result. `units_on`: the
-// units on a node, with the units that must go before one of them.
+// Examines the nodes by their bounds, the best first, until no remaining node can be better than
+// the best result. `units_on` returns the units on a node, with the units that must be evicted
+// before one of them.
 template <typename UnitsOn>
 Units EvictionSearch::narrow_by_node(EvictionTrial& trial, std::vector<NodeBound> bounds,
                                      const UnitsOn& units_on) {
@@ -146,8 +149,8 @@ Units EvictionSearch::narrow_by_node(EvictionTrial& trial, const Units& units) {
                           [&](NodeId node) { return by_node.with_those_before(node); });
 }
 
-// Doubles the number of ranks each time: the cheapest units may be on nodes that the job may not
-// use.
+// Doubles the number of ranks each time, because the cheapest units may be on nodes that the job
+// may not use.
 Units EvictionSearch::narrow_for_gang(EvictionTrial& trial, const Units& units) {
     const bool has_rows = std::any_of(units.begin(), units.end(),
                                       [](const EvictionUnit* unit) { return unit->in_order; });
@@ -165,7 +168,7 @@ Units EvictionSearch::narrow_for_gang(EvictionTrial& trial, const Units& units) 
 
 Units EvictionSearch::choose(EvictionTrial& trial, const Units& units) {
     if (!trial.is_one_pod()) return narrow_for_gang(trial, units);
-    // A limit may require other victims than those that make room.
+    // A limit may require other victims than a lack of room does.
     if (!trial.is_limited() && !trial.has_wishes()) return narrow_by_node(trial, units);
     Units chosen = narrow(trial, units, NodeId::none());
     if (chosen.empty()) return chosen;
@@ -187,7 +190,7 @@ Duration longest_grace(const ClusterState& state, const Units& units) {
     return longest;
 }
 
-// The grace period of the unit with the shortest; none: nothing to wait for.
+// The shortest grace period of the units; 0 if there is none.
 Duration shortest_grace(const ClusterState& state, const Units& units) {
     std::optional<Duration> shortest;
     for (const EvictionUnit* unit : units) {
@@ -209,18 +212,19 @@ bool EvictionSearch::find(const Overlay& overlay, JobId job, const std::vector<P
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{overlay, placer_, log_, job, pods};
         for (const PodId pod : leaving) trial.lift(pod);
-        // Subtracted after the released amounts: a reservation may leave a part of those.
+        // Withheld after the release of terminating pods: the reservation may leave a part of what
+        // they release.
         std::optional<Reservation::Withholding> kept;
         if (withheld != nullptr) kept.emplace(*withheld, overlay.capacity);
         trial.count_anew();
-        if (trial.fits(NodeId::none())) return false;  // waiting is sufficient
+        if (trial.fits(NodeId::none())) return false;  // the job only has to wait
         trial.wait_for(grace);
         return tell(trial, choose(trial, among), out);
     };
     if (!state.maintenance.has_windows())
-        return search(units, Duration{});  // no window depends on the grace
-    // The grace period of the chosen victims is known when they are chosen: near a window it may be
-    // too long, and other victims are chosen.
+        return search(units, Duration{});  // no window depends on the grace period
+    // The grace period of the chosen victims is known only when they are chosen. Near a window it
+    // may be too long, and other victims are chosen.
     const Duration shortest = shortest_grace(state, units);
     if (search(units, shortest)) return true;
     const Duration longest = longest_grace(state, units);
@@ -244,8 +248,9 @@ bool EvictionSearch::find_of_lower_priority(const Overlay& overlay, JobId id, Po
     add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
     for (const PodId one : leaving) trial.lift(one);
     if (trial.is_limited() || trial.has_wishes() || trial.fits(NodeId::none())) return false;
-    trial.wait_for(Duration{});   // the windows of the units are checked at the end
-    std::deque<Candidates> read;  // of the examined nodes: units must keep their addresses
+    trial.wait_for(Duration{});  // the windows of the units are checked at the end
+    // candidates of the examined nodes; a deque, because units must keep their addresses
+    std::deque<Candidates> read;
     const Units chosen =
         narrow_by_node(trial, bounds_below(state, trial.shape(), job), [&](NodeId node) {
             find_candidates_on(

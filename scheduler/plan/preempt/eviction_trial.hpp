@@ -1,5 +1,6 @@
 #pragma once
-// The state with some pods evicted, tried on the columns themselves and rolled back at the end.
+// The state with some pods evicted. It is tried on the columns themselves and rolled back at the
+// end.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +17,6 @@
 
 namespace gpuctl {
 
-// The state with some pods evicted.
 class EvictionTrial {
 public:
     EvictionTrial(const Overlay& overlay, Placer& placer, std::vector<Transaction::Entry>& log,
@@ -39,10 +39,10 @@ public:
     EvictionTrial(const EvictionTrial&) = delete;
     EvictionTrial& operator=(const EvictionTrial&) = delete;
 
-    // The job starts when its victims have terminated, which may take this long: from now on it
-    // fits only if no window blocks it by then either.
+    // The job starts when its victims have terminated, which may take as long as `grace`. From this
+    // call on the job fits only if no window blocks it at that time either.
     void wait_for(Duration grace);
-    // The columns were changed outside of this trial.
+    // Called when the columns were changed outside of this trial.
     void count_anew() {
         if (counts_ranks()) count_ranks();
     }
@@ -55,9 +55,9 @@ public:
         for (const PodId pod : unit.pods) change(pod, -1);
     }
 
-    // Does the whole request start now, on this node if one is named? `round()` has the result.
+    // Does the whole request start now, on `node` if one is given? `round()` has the result.
     bool fits(NodeId node);
-    // May its one pod use this node at all?
+    // May the job's one pod use this node at all?
     [[nodiscard]] bool may_use(NodeId node) const {
         const NodeFacts& facts = state_.node(node).facts;
         return state_.node(node).pool == job_.pool &&
@@ -68,12 +68,12 @@ public:
                             }) &&
                placer_.keeps_topology(state_, pods_.front(), node);
     }
-    // Does a limit block it in the present trial?
+    // Does a limit block the job in the present trial?
     [[nodiscard]] bool is_limited() const {
         return is_limited_somewhere(state_, job_, ask_, &relief_);
     }
-    // For a gang of equal ranks the number of ranks that fit by room alone is always known: most
-    // trials end there.
+    // For a gang of equal ranks the trial keeps count of the ranks that find room: most trials end
+    // with that count.
     [[nodiscard]] bool counts_ranks() const { return !ranks_on_.empty(); }
     [[nodiscard]] std::int64_t ranks_missing() const {
         return static_cast<std::int64_t>(pods_.size()) - ranks_;
@@ -82,12 +82,13 @@ public:
     [[nodiscard]] const NodeSet& allowed() const { return allowed_; }
     [[nodiscard]] const ClusterState& state() const { return state_; }
     [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
-    // Topology rules, or the order of its GPU models, affect its placement.
+    // True if topology rules or the order of its GPU models affect the job's placement.
     [[nodiscard]] bool has_wishes() const {
         const PlacementRules& rules = state_.rules_of(shape());
         return rules.topology.any() || rules.takes_several_models();
     }
-    [[nodiscard]] const Shape& shape() const {  // of the first pod; of all if ranks are counted
+    // of the first pod; if ranks are counted, of all pods
+    [[nodiscard]] const Shape& shape() const {
         return state_.shape_of(pods_.front());
     }
     [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
@@ -107,7 +108,7 @@ private:
         for (const std::uint32_t slot : nodes.common(allowed_)) count_ranks(slot);
     }
     void count_ranks(std::uint32_t slot) {
-        // For a quota, ranks of its namespace may be evicted in other pools.
+        // To lift a quota, ranks of the job's namespace may be evicted in other pools.
         if (!allowed_.contains(slot) || state_.node(NodeId{slot}).pool != job_.pool) return;
         const auto most = static_cast<std::int64_t>(pods_.size());
         const std::int64_t now = state_.nodes.capacity().fitting(slot, shape().needs, most);

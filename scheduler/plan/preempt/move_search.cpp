@@ -11,7 +11,7 @@
 namespace gpuctl {
 namespace {
 
-// The unit has all pods of the job: none waits or terminates.
+// True if the unit has all pods of its job: none waits or terminates.
 bool is_whole(const ClusterState& state, const EvictionUnit& unit) {
     const auto& pods = state.job(unit.job).pods;
     const auto here = std::count_if(pods.begin(), pods.end(), [&](PodId pod) {
@@ -41,7 +41,8 @@ MoveSearch::MoveSearch(const ClusterState& state, JobId job, std::vector<PodId> 
     choose_few();
 }
 
-// Elastic jobs release ranks by themselves, and lose their growth when they start again.
+// Elastic jobs are left out: they release ranks by themselves, and lose their growth when they
+// start again.
 void MoveSearch::read_movable(JobId job) {
     Candidates found;
     const ObjectKey& own = state_.job(job).key;
@@ -66,8 +67,8 @@ void MoveSearch::read_movable(JobId job) {
     });
 }
 
-// No move helps if a limit blocks the job, if it finds room as it is, or if the free capacity is
-// not sufficient in sum.
+// False if a limit blocks the job, if it finds room as it is, or if the free capacity is not
+// sufficient in sum: no move helps.
 bool MoveSearch::is_worth_it() {
     const JobRow& job = state_.job(job_);
     if (!job.pool.exists() || !job.queue.exists()) return false;
@@ -99,7 +100,7 @@ Need MoveSearch::need_of_one_rank() const {
 }
 
 // Nodes that the job may use and where movable jobs hold what is missing for one more rank, the
-// smallest lack first.
+// smallest missing amount first.
 std::vector<MoveSearch::Lack> MoveSearch::nodes_by_lack(const Units& all,
                                                         const UnitsByNode& by_node) {
     const Need need = need_of_one_rank();
@@ -137,7 +138,8 @@ void MoveSearch::choose_on(const Lack& lack, const Units& all, const UnitsByNode
     }
 }
 
-// Jobs on nodes where little is missing; then the cheapest, which may make room for those.
+// Chooses jobs on nodes where little is missing, then the cheapest jobs, which may make room for
+// the first.
 void MoveSearch::choose_few() {
     const Units all = movable_units();
     few_ = all;
@@ -176,7 +178,8 @@ std::vector<MoveSearch::Set> MoveSearch::sets_of(std::size_t size) const {
             if ((members >> i & 1U) != 0) set.price_gpu_ms += few_[i]->price_gpu_ms;
         }
         sets.push_back(set);
-        const std::uint32_t lowest = members & (~members + 1);  // the next number with as many bits
+        // then the next number with as many bits
+        const std::uint32_t lowest = members & (~members + 1);
         const std::uint32_t ripple = members + lowest;
         members = ripple | ((members ^ ripple) / lowest >> 2U);
     }
@@ -250,7 +253,7 @@ bool MoveSearch::lay_out(const Units& moved, MovePlan& out) {
     return can_place_together(moved) ? place_together(out) : place_in_turn(out);
 }
 
-// The models that its queues may not hold more of, after it has left its present nodes.
+// Reads the models that the job's queues may not hold more of, after it has left its present nodes.
 void MoveSearch::read_avoided(JobId id, const std::vector<PodId>& pods) {
     avoided_.clear();
     Relief relief;
@@ -298,7 +301,7 @@ bool MoveSearch::place_in_turn(MovePlan& out) {
     return true;
 }
 
-// Only room and the rules of each pod affect the placement.
+// True if only room and the rules of each pod affect the placement.
 bool MoveSearch::is_plain(const std::vector<PodId>& pods, JobId job) {
     read_avoided(job, pods);
     return avoided_.empty() && std::all_of(pods.begin(), pods.end(), [this](PodId pod) {

@@ -1,6 +1,7 @@
 #pragma once
 // Finds running jobs whose move to other nodes of the pool would make room for a waiting job, if
-// the pool has enough capacity in sum (docs/adr/0023). Users request this; no Plan does.
+// the pool has enough capacity in sum (docs/adr/0023). It answers a user's request; no Plan calls
+// it.
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +13,11 @@
 namespace gpuctl {
 
 struct MovePlan {
-    std::vector<Placement> round;  // where the job is placed
-    // Whole jobs, in the order in which they start again: most GPUs per pod first.
+    std::vector<Placement> round;  // where the waiting job is placed
+    // Whole jobs to be moved, in the order in which they start again: most GPUs per pod first.
     Units moved;
-    // The new nodes of their pods, except for jobs with topology rules: the state still has their
-    // old nodes, so only a simulation without them can place them.
+    // The new nodes of the pods of moved jobs, except for jobs with topology rules: the state still
+    // has their old nodes, so only a simulation without them can place them.
     std::vector<Placement> places;
 };
 
@@ -31,9 +32,9 @@ public:
     // `pods`: the pods of the job that are to start, all of them or none.
     MoveSearch(const ClusterState& state, JobId job, std::vector<PodId> pods);
 
-    // Passes candidates to `accept`, the fewest jobs first, then the least lost work, until it
-    // returns true. False: it never did, or a move is no solution: a limit blocks the job, it only
-    // needs to wait for its turn, or the capacity is not sufficient in sum.
+    // Passes possible plans to `accept` until it returns true: the fewest jobs first, then the
+    // least lost work. False: no plan was accepted, or a move is no solution because a limit blocks
+    // the job, it only needs to wait for its turn, or the capacity is not sufficient in sum.
     bool find(const std::function<bool(const MovePlan&)>& accept);
 
 private:
@@ -53,19 +54,21 @@ private:
     };
     [[nodiscard]] Need need_of_one_rank() const;
     std::vector<Lack> nodes_by_lack(const Units& all, const UnitsByNode& by_node);
-    // The fewest units that release as much there, together with those chosen before.
+    // Adds the fewest units that release as much on the node, together with those chosen before.
     void choose_on(const Lack& lack, const Units& all, const UnitsByNode& by_node,
                    Units& chosen) const;
     [[nodiscard]] Units movable_units() const;
     [[nodiscard]] std::vector<Set> sets_of(std::size_t size) const;
-    // For more jobs than kJobsMost: those on the nodes that lack least, together.
+    // For more jobs than kJobsMost: moves jobs from the nodes where least is missing, together.
     bool find_many(const std::function<bool(const MovePlan&)>& accept);
     void lift(const Units& moved, Transaction& gone) const;
-    // Without these jobs, where would the job be placed, and where would they?
+    // Finds where the job would be placed without these jobs, and where these jobs would be placed
+    // then.
     bool lay_out(const Units& moved, MovePlan& out);
     bool place_own(std::vector<Placement>& round);
     bool place_in_turn(MovePlan& out);
-    // As for mixed gangs: exhaustive within the step limit of that search.
+    // Places the moved jobs together as for a mixed gang: exhaustive within the step limit of that
+    // search.
     bool can_place_together(const Units& moved);
     bool place_together(MovePlan& out);
     bool place(JobId job, const std::vector<PodId>& pods, std::vector<Placement>& round);
@@ -78,7 +81,7 @@ private:
     Capacity capacity_;
     Placer placer_;
     std::vector<EvictionUnit> movable_;  // whole jobs, cheapest first
-    Units few_;                          // kJobsMost of them
+    Units few_;                          // kJobsMost of movable_
     int together_left_ = kTogetherMost;
     std::vector<std::string_view> avoided_;
     std::vector<Transaction::Entry> gone_log_;

@@ -9,7 +9,7 @@
 namespace gpuctl {
 namespace {
 
-// The shape's amount of the column that it is indexed by.
+// The shape's need for the column that it is indexed by.
 Need main_need(const Shape& shape) {
     for (const Need& need : shape.needs) {
         if (need.column == shape.index_column) return need;
@@ -17,7 +17,7 @@ Need main_need(const Shape& shape) {
     return {shape.index_column, 0};
 }
 
-// A lower bound on the count, if each releases `most` at most.
+// A lower bound on the number of units, if each of them releases `most` at most.
 std::int64_t fewest(std::int64_t missing, std::int64_t most) {
     return std::max<std::int64_t>((missing + most - 1) / most, 1);
 }
@@ -30,7 +30,7 @@ std::vector<NodeBound> bounds_of(const ClusterState& state, PoolId pool, const S
     std::vector<NodeBound> out;
     std::vector<std::int64_t> weights;
     for (const NodeId node : by_node.nodes()) {
-        if (state.node(node).pool != pool) continue;  // in other pools they only use a quota
+        if (state.node(node).pool != pool) continue;  // pods in other pools only use a quota
         const std::int64_t missing =
             need.amount - state.nodes.capacity().usable(need.column, node.value());
         std::int64_t most = 1;
@@ -75,8 +75,8 @@ std::vector<NodeBound> bounds_below(const ClusterState& state, const Shape& shap
         ++of.pods;
         of.has_gangs |= pod.is_gang;
     }
-    // GPUs of other vendors count, too, which only lowers the bound; slices count as shares and are
-    // not comparable.
+    // GPUs of other vendors count, too, which only lowers the bound. Slices are counted as shares
+    // and are not comparable.
     const Need need = main_need(shape);
     const bool counts_gpus = state.nodes.capacity().kind(need.column) == ColumnKind::gpu &&
                              need.amount == shape.gpus.value();
@@ -89,7 +89,7 @@ std::vector<NodeBound> bounds_below(const ClusterState& state, const Shape& shap
         if (of.gpus < missing) continue;
         const std::int64_t count = fewest(missing, of.most_gpus);
         const bool takes_all = count >= of.pods;
-        // Pods of one gang are evicted together: fewer units, at the same price or more.
+        // Pods of one gang are evicted together, so fewer units may do, at the same price or more.
         const auto units = static_cast<std::size_t>(of.has_gangs ? 1 : count);
         out.push_back({takes_all ? of.sum : of.least * count, units, NodeId{slot}});
     }

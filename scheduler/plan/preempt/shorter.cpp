@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kWeightOfEqual = std::int64_t{1} << 32;
 
-// 2^32 / 2^by, where `by` is a logarithm; linear between powers of two.
+// 2^32 / 2^by, where `by` is a logarithm; interpolated linearly between powers of two.
 std::int64_t shrunk(std::int64_t by) {
     const std::int64_t whole = std::clamp<std::int64_t>(by / kLog2One, 0, 30);
     const std::int64_t part = std::max<std::int64_t>(by, 0) % kLog2One;
@@ -26,7 +26,8 @@ Duration time_lost(const EvictionUnit& unit) {
     return Duration{times_ratio(unit.price_gpu_ms, kGpuMilliPerGpu, milli)};
 }
 
-// When a preemption will cost less than now; never: no checkpoints, or one was just taken.
+// When a preemption will cost less than now; never: the unit has no checkpoints, or one was just
+// taken.
 Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
     const PodFacts& pod = state.pod(unit.pods.front()).facts;
     const std::int64_t interval = pod.checkpoint_interval.ms();
@@ -35,15 +36,15 @@ Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
     return since == 0 ? Instant{} : state.now() + Duration{interval - since};
 }
 
-// A job that has waited this long in total goes before all jobs that have not, and is not preempted
-// for them: from then on it counts as the shortest.
+// The time from which the job counts as the shortest: a job that has waited this long in total
+// precedes all jobs that have not, and is not preempted for them.
 Instant shortest_from(const ClusterState& state, const JobRow& job) {
     return job.submitted_at + state.run_times.progress_of(job) +
            state.pool(job.pool).backfill.patience;
 }
 constexpr std::int64_t kSizeOfAged = INT64_MIN / 4;
 
-// The weight for the preemption order, for sizes or due times: the smallest is preempted first.
+// The weight by which units are preempted, from sizes or due times: the smallest weight first.
 std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duration own_time) {
     if (!is_due) return shrunk(size - own);
     const std::int64_t scale = std::max<std::int64_t>(own_time.ms(), 1'000);
@@ -131,13 +132,14 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     out.look_again_at = work.all().look_again_at;
     if (first_from_ > state_.now()) out.note_look_again(first_from_);
     const bool is_guessed = job_.run.time_expected <= Duration{};
-    // A look more often than at an eighth of its own run time would gain nothing.
+    // To try again more often than at an eighth of the job's own run time would gain nothing.
     const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
     if (const auto turn = work.turns_in()) {
         out.note_look_again(state_.now() + std::max(*turn, soonest));
     }
     for (const StoppableWork::Unit& known : work.units()) {
-        // With estimated run times, twice as much: two estimates cross often.
+        // With estimated run times the difference must be twice as large: two estimates cross
+        // often.
         const std::int64_t doubt = !is_due_ && (is_guessed || known.may_grow) ? kLog2One : 0;
         const std::int64_t enough = enough_ + doubt;
         if (known.size < enough) {
@@ -145,7 +147,8 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
                 out.note_look_again(known.cheaper_at);
             }
             if (!known.may_grow) continue;
-            // Its remaining size must exceed by this much: size and time grow alike.
+            // The victim's remaining size must grow by this amount. Size and waiting time grow
+            // alike.
             const std::int64_t missing = enough - known.size;
             const Duration more =
                 is_due_ ? Duration{missing} : known.left * (missing / kLog2One + 1);

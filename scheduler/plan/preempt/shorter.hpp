@@ -1,12 +1,12 @@
 #pragma once
 // Preemption of long work for short work (docs/adr/0018). A job of a queue that orders its jobs by
 // run time, in a pool with that mode, may preempt work with clearly more remaining work: in its own
-// queue, and among what other queues of the pool hold beyond their guarantees. The victim has more
-// remaining work than its preemptor. While it waits its remaining work is constant, and that of the
-// preemptor shrinks, so the victim cannot preempt the preemptor: there is no cycle. If the pool
-// orders by due times, work with a later due time is preempted for work with an earlier one. A job
-// that must begin now, or it would run alone after all other work, comes before all of them and is
-// never preempted.
+// queue, and among what other queues of the pool hold beyond their guarantees. While the victim
+// waits its remaining work is constant, and the remaining work of the preemptor shrinks, so the
+// victim cannot preempt the preemptor: there is no cycle. If the pool orders by due times, work
+// with a later due time is preempted for work with an earlier one. A job that must begin now,
+// because it would run alone after all other work otherwise, precedes all other jobs and is never
+// preempted.
 
 #include <optional>
 #include <vector>
@@ -32,8 +32,9 @@ public:
     void read(const ClusterState& state, PoolId pool, WorkLeft& left);
 
     [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
-    [[nodiscard]] const Candidates& all() const { return found_; }  // without its units
-    // When the first of the protected jobs might lose its protection, if not all GPUs are busy.
+    // candidates without their units
+    [[nodiscard]] const Candidates& all() const { return found_; }
+    // The time until the first protected job might lose its protection, if not all GPUs are busy.
     [[nodiscard]] std::optional<Duration> turns_in() const { return turns_in_; }
 
 private:
@@ -46,14 +47,14 @@ private:
     std::optional<Duration> turns_in_;
 };
 
-// One job that finds no room. Lifetime: one attempt.
+// One job that finds no room. It exists for one attempt.
 class Shorter {
 public:
     Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left);
 
     // A cheap check whenever a job finds no room: could there be a victim?
     static bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
-    // The units with enough remaining work, and when more could be allowed.
+    // Adds the units with enough remaining work, and the time when more units could be allowed.
     void choose(const StoppableWork& work, Candidates& out) const;
     // Why the job `other` is preempted for it.
     [[nodiscard]] Cause why(const JobRow& other);
@@ -64,11 +65,11 @@ private:
     const ClusterState& state_;
     const JobRow& job_;
     WorkLeft& left_;
-    Duration own_time_;        // that it needs
-    std::int64_t own_ = 0;     // its size
+    Duration own_time_;        // run time of the job
+    std::int64_t own_ = 0;     // size of the job
     std::int64_t enough_ = 0;  // the smallest size of a job that may be preempted
-    Instant first_from_;       // from then on it goes first; never: not by waiting
-    bool is_late_ = false;     // it has to begin now
+    Instant first_from_;       // from then on the job precedes others; never: not by waiting
+    bool is_late_ = false;     // the job has to begin now
     bool is_due_ = false;      // sizes are due times
 };
 

@@ -16,8 +16,8 @@ bool may_try(const ClusterState& state, const JobRow& job) {
 
 bool may_stop(const JobRow& job, const JobRow& other) {
     if (planted(PlantedBug::stop_no_stranded_gangs)) return false;
-    // A change since this Plan began removed it from the line: it is terminating, or its room is
-    // being released.
+    // It is no longer in the line if it changed since this Plan began: it is terminating, or its
+    // room is being released.
     return gives_way(other.gang.phase()) && other.waiting.in_class.exists() &&
            other.pool == job.pool && other.key != job.key && other.priority < kSystemPriority;
 }

@@ -13,11 +13,11 @@ namespace gpuctl {
 
 using Units = std::vector<const EvictionUnit*>;
 
-// The most of this column that the unit could release on the node: the last fraction on a GPU
-// releases all of it.
+// The most of this column that the unit could release on the node. The last fraction on a GPU
+// releases the whole GPU.
 std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node, Column column);
 
-// The GPUs of the node that the units hold fractions of, and whether this unit is among them.
+// The GPUs of the node that the units hold fractions of.
 std::set<std::int32_t> devices_of(const ClusterState& state, const Units& units, NodeId node);
 bool is_on_device(const ClusterState& state, const EvictionUnit& unit, NodeId node,
                   std::int32_t device);
@@ -29,12 +29,13 @@ public:
 
     // Nodes with some of the units, lowest slot first.
     [[nodiscard]] const std::vector<NodeId>& nodes() const { return nodes_; }
-    // Indexes into `units` of the units with a pod there, in order, each once.
+    // Indexes into `units` of the units with a pod on the node, in order, each once.
     [[nodiscard]] std::span<const std::uint32_t> on(NodeId node) const {
         const std::uint32_t slot = node.value();
         return std::span{positions_}.subspan(first_[slot], first_[slot + 1] - first_[slot]);
     }
-    // The units there, in order, with the units that must go before one of them.
+    // The units with a pod on the node, in order, with the units that must be evicted before one of
+    // them.
     [[nodiscard]] Units with_those_before(NodeId node) const;
 
 private:

@@ -42,7 +42,7 @@ StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent c
     if (!is_willing && pod.facts.preemptible_is_default) return {StopBar::unsaid, {}};
     if (!is_willing) return {StopBar::unwilling, {}};
     if (!pod.facts.has_controller) return {StopBar::bare, {}};
-    // The termination time of pods on a node that is gone or does not answer is unknown.
+    // On a node that is gone or does not answer, the time until pods have terminated is unknown.
     const NodeRow& node = state.node(pod.node);
     const bool is_settled = pod.bind.state == BindState::bound &&
                             pod.eviction.state == EvictionState::none &&
@@ -58,7 +58,8 @@ StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent c
 
 namespace {
 
-// Until then it must not be evicted; absent: never in its present state.
+// The time until which the pod must not be evicted; absent: it may never be evicted in its present
+// state.
 using Protection = std::optional<Instant>;
 
 Protection protected_until(const ClusterState& state, const PodRow& pod, Consent consent) {
@@ -68,7 +69,7 @@ Protection protected_until(const ClusterState& state, const PodRow& pod, Consent
     return ends ? Protection{check.until} : std::nullopt;
 }
 
-// All running ranks of the gang; absent if one of them may not be evicted.
+// Adds all running ranks of the gang. Absent if one of them may not be evicted.
 Protection read_gang(const ClusterState& state, const JobRow& job, Consent consent,
                      EvictionUnit& unit) {
     if (!has_started(job.gang.phase())) return std::nullopt;
@@ -105,7 +106,7 @@ Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent 
 
 }  // namespace
 
-// Sorts separate keys: units are too large to move a hundred thousand of them.
+// Sorts separate keys, because a hundred thousand units are too large to move.
 void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) {
     struct Key {
         std::int64_t price_gpu_ms;
@@ -136,7 +137,7 @@ void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) 
 
 namespace {
 
-// `gangs`: gangs that were read already.
+// `gangs`: gangs that were added already.
 void read_node(const ClusterState& state, NodeId on,
                const std::function<bool(const JobRow&)>& may_stop, Consent consent,
                std::set<JobId>& gangs, Candidates& out) {
@@ -185,7 +186,7 @@ void find_candidates_on(const ClusterState& state, NodeId node,
 
 namespace {
 
-// The longest grace of pods on the pool's nodes that `may_go` allows to be waited for.
+// The longest grace period of pods on the pool's nodes that `may_go` accepts.
 template <typename MayGo>
 Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
     Duration longest;
@@ -206,7 +207,7 @@ Duration longest_claim(const ClusterState& state, const JobRow& by) {
         return state.evictions.may_be_preempted(pod) || pod.is_leaving() ||
                (job != nullptr && (ElasticJobs::is_elastic(*job) || gives_way(job->gang.phase())));
     };
-    // For a quota.
+    // Pods elsewhere that use the quota of the job's namespace.
     const auto may_go_elsewhere = [&by](const PodRow& pod, const JobRow* job) {
         return job != nullptr && job->tenant == by.tenant &&
                (pod.is_leaving() || ElasticJobs::is_elastic(*job));
@@ -239,7 +240,7 @@ RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candida
                                         [&](PodId pod) { return state.pod(pod).shape == like; });
     if (!is_uniform || capacity_.kind(shape_.index_column) != ColumnKind::gpu) return;
     gone_.assign(state.nodes.node_slots(), 0);
-    // The last fraction on a GPU releases all of it.
+    // The last fraction on a GPU releases the whole GPU.
     const auto lift = [&](PodId id) {
         const Shape& shape = state.shape_of(id);
         gone_[state.pod(id).node.value()] +=

@@ -15,20 +15,20 @@ struct EvictionUnit {
     boost::container::small_vector<PodId, 4> pods;
     std::int64_t price_gpu_ms = 0;
     GpuMilli gpus;
-    Instant placed_at;  // of the pod placed last
+    Instant placed_at;  // start of the pod that was placed last
     std::int64_t weight =
         0;  // quantity to minimise over all evicted units; the price unless it is set otherwise
-    // Earlier units of the same job must be evicted before it: ranks of an elastic job.
+    // Earlier units of the same job must be evicted first: ranks of an elastic job.
     bool in_order = false;
-    // It has no GPUs and blocks idle GPUs that the job needs (in_the_way.hpp).
+    // The unit has no GPUs and blocks idle GPUs that the job needs (in_the_way.hpp).
     bool is_in_the_way = false;
 
     void add(const ClusterState& state, PodId pod);
 };
 
 struct Candidates {
-    std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, younger, by name
-    std::vector<PodId> leaving;       // terminating: room without cost
+    std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, then younger, then by name
+    std::vector<PodId> leaving;       // terminating pods: they make room without cost
     Instant look_again_at;            // when the first protection ends; or never
 
     void clear() {
@@ -44,34 +44,36 @@ struct Candidates {
 // Why a running pod may not be evicted for another job.
 enum class StopBar : std::uint8_t {
     none,
-    unwilling,      // its user excludes it
+    unwilling,      // its user has excluded it
     unsaid,         // its user has not allowed it
-    bare,           // no controller would make it again
+    bare,           // it has no controller that would create it again
     not_now,        // its node does not answer, or it is being bound or terminating
     protected_yet,  // it started recently (policy.runTimeProtected)
     spared          // its last eviction failed
 };
 struct StopCheck {
     StopBar bar = StopBar::none;
-    Instant until;  // of the last two, and never in the past; else unknown
+    // end of the bar for protected_yet and spared, not in the past; otherwise unknown
+    Instant until;
 };
 
-// Must its user have stated that the pod is preemptible?
+// Whether the pod's user must have stated that it is preemptible.
 enum class Consent : std::uint8_t {
     needed,
-    by_priority,  // or by higher priority, if the pool needs no consent (PreemptionVictims)
+    // needed, except for higher priority if the pool asks for no consent (PreemptionVictims)
+    by_priority,
     not_needed
 };
 
-// Pods on answering nodes of the pool, of jobs that `may_stop` allows, that may be evicted at all:
-// preemptible, with a controller, not protected.
+// Adds the pods on answering nodes of the pool that may be evicted and whose jobs `may_stop`
+// accepts: they are preemptible, have a controller and are not protected.
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                      Consent consent = Consent::needed);
 
-// The longest time that a job may wait for terminating pods: pods of its pool that may be evicted
-// or are terminating, and likewise pods that use a quota of its namespace in other pools. It visits
-// all pods there.
+// The longest time that a job may wait for terminating pods. It counts pods of its pool that may be
+// evicted or are terminating, and likewise pods in other pools that use a quota of its namespace.
+// It visits all these pods.
 [[nodiscard]] Duration longest_claim(const ClusterState& state, const JobRow& by);
 
 [[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
@@ -79,23 +81,23 @@ void find_candidates(const ClusterState& state, PoolId pool,
 
 void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units);
 
-// Units with a pod on this node; `leaving` is not changed.
+// Adds the units with a pod on this node; `leaving` is not changed.
 void find_candidates_on(const ClusterState& state, NodeId node,
                         const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                         Consent consent);
 
-// A job that was just asked to give up a pod while other pods of it wait: it has left the line, and
-// until the next Plan has returned it to the line no job behind it may be served.
+// True if the job was just asked to give up a pod while other pods of it wait. It has left the
+// line, and until the next Plan has returned it to the line no job behind it may be served.
 bool loses_its_turn(const ClusterState& state, JobId job);
 
-// A cheap check before any search: if all candidates were gone and nothing else blocked the job,
-// would there be enough GPUs for these pods?
+// A cheap check before any search: would there be enough GPUs for these pods if all candidates were
+// gone and nothing else blocked the job?
 class RoomOnceGone {
 public:
     RoomOnceGone(const ClusterState& state, PoolId pool, const Candidates& candidates,
                  const std::vector<PodId>& pods);
-    [[nodiscard]] bool may_suffice() const;                // in the pool, for all of them
-    [[nodiscard]] bool may_suffice_on(NodeId node) const;  // for one of them
+    [[nodiscard]] bool may_suffice() const;                // in the pool, for all pods
+    [[nodiscard]] bool may_suffice_on(NodeId node) const;  // on this node, for one pod
 
 private:
     [[nodiscard]] std::int64_t ranks_on(std::uint32_t slot) const;
@@ -104,8 +106,9 @@ private:
     const NodeSet& nodes_;
     const Shape& shape_;
     std::int64_t ranks_;
-    bool is_hopeless_;                // there are no candidates
-    std::vector<std::int64_t> gone_;  // GPUs, by slot; empty: other resources matter, too
+    bool is_hopeless_;  // there are no candidates
+    // GPUs that candidates hold, by slot; empty: other resources matter, too
+    std::vector<std::int64_t> gone_;
 };
 
 }  // namespace gpuctl

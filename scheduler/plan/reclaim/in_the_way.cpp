@@ -26,7 +26,7 @@ std::vector<std::pair<ShapeId, std::int64_t>> shapes_with_gpus(const ClusterStat
     return out;
 }
 
-// GPUs that candidates would release, by slot. The last fraction on a GPU releases all of it.
+// GPUs that candidates would release, by slot. The last fraction on a GPU releases the whole GPU.
 std::vector<std::int64_t> gpus_left_by(const ClusterState& state, const Candidates& found) {
     std::vector<std::int64_t> out(state.nodes.node_slots(), 0);
     const auto lift = [&](PodId id) {
@@ -42,7 +42,7 @@ std::vector<std::int64_t> gpus_left_by(const ClusterState& state, const Candidat
 
 bool is_gpu(ColumnKind kind) { return kind == ColumnKind::gpu || kind == ColumnKind::gpu_part; }
 
-// The number of pods with enough GPUs there.
+// The number of pods that the node has enough GPUs for.
 std::int64_t ranks_by_gpus(const Capacity& capacity, std::uint32_t slot, const Shape& shape,
                            std::int64_t ranks, std::int64_t to_come) {
     for (const Need& need : shape.needs) {
@@ -52,7 +52,7 @@ std::int64_t ranks_by_gpus(const Capacity& capacity, std::uint32_t slot, const S
             ranks = capacity.fitting_by(slot, need, ranks);
             continue;
         }
-        // Slices and fractions are counted in units of their own: any released amount may be
+        // Slices and fractions are counted in units of their own, so any released amount may be
         // sufficient.
         const bool is_whole = kind == ColumnKind::gpu && need.amount == shape.gpus.value();
         if (!is_whole) continue;
@@ -85,7 +85,7 @@ void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>&
         return reclaim::may_clear(state, job, ask, other);
     };
     std::vector<Column> lacks;
-    std::set<JobId> gangs;  // gangs that were added
+    std::set<JobId> gangs;  // gangs that were added already
     Candidates here;
     const std::size_t before = found.units.size();
     for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
@@ -113,7 +113,7 @@ Cause why(const ClusterState& state, const JobRow& job, const std::vector<PodId>
     cause::BlocksGuarantee out{
         state.tree.queue_path(job.queue), state.node(node).facts.name, {}, job.key};
     for (const auto& [shape, ranks] : shapes_with_gpus(state, pods)) {
-        // Any amount of GPUs may come: a trial shows whether the job fits then.
+        // Any number of GPUs may become free: a trial shows whether the job fits then.
         read_short(state, node.value(), state.shape_of(shape), ranks, kAmountMax, lacks);
         for (const Column column : lacks) {
             cause::ShortResource one{capacity.kind(column), capacity.resource(column)};

@@ -1,7 +1,7 @@
 #pragma once
-// Work without GPUs that blocks GPUs: on a node that has the GPUs that a job needs, idle or after a
-// reclaim, and too little of the other resources that the job needs with them (CPU, memory, pod
-// slots, any other). Guaranteed GPUs are useless to a queue without the other resources.
+// Work without GPUs that blocks GPUs: it runs on a node that has the GPUs that a job needs, idle or
+// after a reclaim, and too little of the other resources that the job needs with them (CPU, memory,
+// pod slots, any other). Guaranteed GPUs are useless to a queue without the other resources.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace gpuctl::in_the_way {
 
-// The resources other than GPUs that the node has too little of for as many pods as its GPUs are
-// sufficient for, at most `ranks`, with `gpus_to_come` more GPUs. Empty: GPUs are what it lacks, or
-// nothing.
+// Reads the resources other than GPUs that block ranks on the node. The node has GPUs, together
+// with `gpus_to_come`, for a number of pods (at most `ranks`), and too little of these resources
+// for them. Empty: it lacks GPUs, or nothing.
 void read_short(const ClusterState& state, std::uint32_t slot, const Shape& shape,
                 std::int64_t ranks, std::int64_t gpus_to_come, std::vector<Column>& out);
 

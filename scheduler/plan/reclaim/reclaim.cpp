@@ -7,22 +7,22 @@
 namespace gpuctl::reclaim {
 namespace {
 
-// What it takes from other queues, including what the queues below it reserve without holding it.
-// This amount of its guarantee is used.
+// What the queue takes from other queues, including what the queues below it reserve without
+// holding it. This amount of its guarantee is used.
 bool is_over(const QueueRow& queue) {
     return queue.direct.gpus + queue.kept_below > queue.guaranteed_now();
 }
 
-// Whether it would be within its guarantee with this much more, by the same measure. A queue that
-// could reclaim while its own guarantee is reserved for its siblings would exceed its guarantee at
-// once, and would be reclaimed from.
+// Whether the queue would be within its guarantee with this much more, by the same measure.
+// Otherwise a queue could reclaim while its own guarantee is reserved for its siblings; it would
+// exceed its guarantee at once and would be reclaimed from.
 bool has_room_within(const QueueRow& queue, GpuMilli grows) {
     const GpuMilli more = planted(PlantedBug::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
     return queue.direct.gpus + queue.kept_below + grows <= queue.guaranteed_now() + more;
 }
 
-// A queue from a leaf upwards, and the growth of what it takes if the leaf held more. Amounts that
-// are reserved below it already cause no growth.
+// A queue on the way from a leaf upwards, and the growth of what it takes if the leaf held more.
+// Amounts that are reserved below it already cause no growth.
 struct Level {
     QueueId id;
     GpuMilli grows;
@@ -32,7 +32,7 @@ struct Level {
     }
 };
 
-// The same without pods that are gone.
+// What the queue takes without pods that are gone.
 template <typename Those>
 GpuMilli taken_without(const ClusterState& state, QueueId id, const Those& gone) {
     const QueueRow& queue = state.queue(id);
@@ -44,7 +44,7 @@ GpuMilli taken_without(const ClusterState& state, QueueId id, const Those& gone)
     return taken;
 }
 
-// Whether the queue has its guarantee, without pods that are gone.
+// Whether the queue has its guarantee without the pods that are gone.
 template <typename Those>
 bool keeps_guarantee(const ClusterState& state, QueueId id, const Those& gone) {
     if (planted(PlantedBug::reclaim_guarantees)) return true;
@@ -65,8 +65,8 @@ bool chain_keeps(const ClusterState& state, QueueId leaf, QueueId last, const Th
     }
 }
 
-// What queues would no longer hold. GPU models are counted only if a queue has limits for one,
-// because that needs the node of every pod.
+// What queues would no longer hold if some pods were gone. GPU models are counted only if a queue
+// has limits for one, because that needs the node of every pod.
 class Gone {
 public:
     Gone(const ClusterState& state, PoolId pool) : state_(state) {
@@ -150,7 +150,8 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
 
 namespace {
 
-// Where both chains meet, if the job's side is within its guarantee there, including the job.
+// Where the chains of both queues meet, if the side of the job's queue is within its guarantee
+// there, including the job.
 Sides owed_sides(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
     if (!other.queue.exists() || other.priority >= kSystemPriority) return {};
     const Sides meet = sides(state, job.queue, other.queue);
@@ -187,10 +188,11 @@ void leave_guarantees(const ClusterState& state, const JobRow& job,
     Gone gone{state, job.pool};  // terminating pods, and all units that were kept so far
     for (const PodId pod : leaving) gone.add(pod, 1);
     std::erase_if(units, [&](const EvictionUnit* unit) {
-        if (unit->gpus <= GpuMilli{}) return !unit->is_in_the_way;  // nothing is lent
+        // work without GPUs holds nothing that is lent
+        if (unit->gpus <= GpuMilli{}) return !unit->is_in_the_way;
         for (const PodId pod : unit->pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit->job).queue;
-        if (leaf == job.queue) return false;  // lent nothing between them
+        if (leaf == job.queue) return false;  // within one queue nothing is lent
         if (chain_keeps(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
         for (const PodId pod : unit->pods) gone.add(pod, -1);
         return true;

@@ -25,7 +25,7 @@ void Checker::check_bind(const BindPod& bind, const ClusterState& after,
         pod.open = pod.reserved = false;
         pod.bind_node.clear();
     }
-    if (pod.open || pod.reserved) {  // sent again, not decided again
+    if (pod.open || pod.reserved) {  // it is sent again, not decided again
         if (pod.bind_node != bind.node) fail("I2", what + ": an open bind moved to another node");
         if (pod.bind_device != bind.gpu_device) {
             fail("I2", what + ": an open bind moved to another GPU");
@@ -48,7 +48,7 @@ void Checker::check_bind(const BindPod& bind, const ClusterState& after,
     }
     check_fit(bind, pod, after);
     if (reference_.nominated_before(bind.pod.uid) ==
-        bind.node) {  // decided when the node was nominated
+        bind.node) {  // it was decided when the node was nominated
         ++probes.nominations_used;
         ++settled_[job];
         return reference_.record_bind(bind);
@@ -63,7 +63,7 @@ void Checker::check_bind(const BindPod& bind, const ClusterState& after,
     reference_.record_bind(bind);
 }
 
-// The last placed job, or a new one if the pod is not of its ranks.
+// The job that was placed last, or a new entry if the pod is not one of its ranks.
 Checker::PlacedJob& Checker::placed_job_of(const ReferencePod& pod, const ClusterState& after,
                                            std::vector<PlacedJob>& placed_jobs) const {
     const ObjectKey job = job_of(pod.facts);
@@ -77,7 +77,8 @@ Checker::PlacedJob& Checker::placed_job_of(const ReferencePod& pod, const Cluste
         placed_jobs.back().may_grow != may_grow) {
         const auto settled = settled_.find(job);
         const std::int64_t settled_ranks = settled == settled_.end() ? 0 : settled->second;
-        // A nomination that was given up may be planned again, for some ranks in the same place.
+        // Capacity whose nomination was dropped may be planned again, for some ranks in the same
+        // place.
         const bool resumes = gang.held > settled_ranks && !gang.is_whole();
         placed_jobs.push_back({job,
                                pod.facts,
@@ -94,7 +95,7 @@ Checker::PlacedJob& Checker::placed_job_of(const ReferencePod& pod, const Cluste
     return placed_jobs.back();
 }
 
-// I1 and I5, by sums over all pods.
+// Checks I1 and I5 by sums over all pods.
 void Checker::check_fit(const BindPod& bind, const ReferencePod& pod, const ClusterState& after) {
     const std::string what = "bind of " + to_string(bind.pod.key) + " to " + bind.node;
     const Amounts request = amounts_of(pod.facts.request);
@@ -144,7 +145,7 @@ void Checker::check_fit(const BindPod& bind, const ReferencePod& pod, const Clus
     const bool was_claimed = reference_.nominated_before(bind.pod.uid) == bind.node;
     const LetIn let_in = was_claimed ? LetIn::when_claimed : LetIn::now;
     std::string crossed = reference_.limit_crossed(pod.facts, request, let_in);
-    if (!crossed.empty()) {  // an earlier nomination of this step may have been given up
+    if (!crossed.empty()) {  // an earlier nomination of this step may have been dropped
         ReferenceModel nominated_node = reference_;
         nominated_node.read_nominations(after, false);
         crossed = nominated_node.limit_crossed(pod.facts, request, let_in);
@@ -152,14 +153,14 @@ void Checker::check_fit(const BindPod& bind, const ReferencePod& pod, const Clus
     if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
 }
 
-// With all other open binds there.
+// True if the node still has room for the pod together with all other open binds.
 bool Checker::is_kept(const ReferencePod& pod) const {
     const auto node = reference_.nodes.find(pod.bind_node);
     if (node == reference_.nodes.end()) return false;
     ReferenceModel then = reference_;  // nominations only count once their victims are gone
     for (auto& [uid, other] : then.pods) other.nominated_node.clear();
     Amounts room = then.free_on(node->second);
-    // A policy that has reserved more slots since takes none back.
+    // A policy that reserves more pod slots now does not take slots back.
     room.slots += std::max<std::int64_t>(reference_.policy.pods_reserved_per_node, 0);
     const DeviceCount devices = then.devices_on(pod.bind_node);
     const bool has_gpus = devices.in_use() <= amounts_of(node->second.allocatable).gpus &&
@@ -196,7 +197,8 @@ void Checker::check_backoff(const BindOutcome& outcome) {
     const auto pod = reference_.pods.find(outcome.uid);
     if (pod == reference_.pods.end() || pod->second.effect != outcome.effect) return;
     if (pod->second.abandoned) return;
-    // Bound by a bind of an earlier term: the failure of the second one changes nothing.
+    // The pod was bound by a bind of an earlier term: the failure of the second bind changes
+    // nothing.
     if (!pod->second.facts.node.empty()) return;
     if (outcome.result == BindResult::refused) {
         refusals_[outcome.uid] = {reference_.now + reference_.policy.backoff_maximum, false};

@@ -23,7 +23,7 @@ void Checker::record_demand(const ClusterState& after) {
     beyond_guarantee_ = std::move(now);
 }
 
-// At a fixed point, the demand is still as the last Plan saw it.
+// At a fixed point the demand is the same as at the last Plan.
 void Checker::check_demand(const ClusterState& state) {
     std::map<QueueName, std::int64_t> waiting;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
@@ -39,7 +39,7 @@ void Checker::check_demand(const ClusterState& state) {
         }
     }
     std::map<QueueName, std::int64_t> held;
-    std::set<QueueName> unsure;  // a stuck pod there may not have been stuck during the Plan
+    std::set<QueueName> unsure;  // a stuck pod of the queue may not have been stuck during the Plan
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds()) continue;
         for (const QueueName& queue : reference_.chain(reference_.queue_of(pod.facts))) {

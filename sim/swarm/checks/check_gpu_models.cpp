@@ -1,4 +1,4 @@
-// I22: a job gets the first of its GPU models that has room; a gang is on one model.
+// I22: a job gets the first of its GPU models that has room; a gang uses one model.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ bool has_any_nomination(const ClusterState& state) {
                        [&](const auto& job) { return state.job(job.second).nomination.exists(); });
 }
 
-// Jobs that come later may not use up what a limit leaves for the head of line.
+// True if later jobs may not use up the rest of a limit that is reserved for the head of line.
 bool reserves_under_limits(const ReferenceModel& reference, const std::string& pool) {
     return reference.backfill_of(pool).head == HeadOfLine::reserve &&
            !reference.preemption_of(pool).stops_by_run_time();
@@ -32,8 +32,9 @@ bool limits_models(const ReferenceModel& reference, const PodFacts& pod) {
 
 }  // namespace
 
-// A single pod: no preferred model had room for it. Reserved capacity is no room, and its owner at
-// the time of the decision is not known here, so worlds with reservations are left out.
+// For a single pod: no preferred model had room for it. Reserved capacity is no room, and the job
+// that it was reserved for at the time of the decision is not known here, so worlds with
+// reservations are left out.
 void Checker::check_model_preferred(const BindPod& bind, const ReferencePod& pod,
                                     const ClusterState& after) {
     const PlacementRules& rules = pod.facts.rules;

@@ -6,13 +6,13 @@
 
 namespace gpuctl::sim {
 
-// By the run time limit, counted from its placement or, later, its start; or by the grace period of
-// a terminating pod. Never: unknown.
+// The end of the pod by its run-time limit, counted from its placement or from its start if that is
+// later, or by the grace period of a terminating pod. Never: unknown.
 Instant end_of(const ReferencePod& pod, const ClusterState& state) {
     const PodId id = state.pods.find_pod(pod.facts.uid);
     if (!id.exists() || !pod.facts.ours) return {};
     if (!pod.nominated_node.empty() && pod.facts.run_time_max > Duration{}) {
-        // As if it started at the end of its nomination.
+        // The end as if the pod started at the end of its nomination.
         return state.job(state.pod(id).job).nomination.until + pod.facts.run_time_max;
     }
     if (!pod.is_bound()) return {};

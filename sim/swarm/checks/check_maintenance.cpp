@@ -1,5 +1,5 @@
-// I20: no pod runs on a node inside a maintenance window; pods that may be drained are, whole gangs
-// and in time, and no other pods are.
+// I20: no pod runs on a node inside a maintenance window. Pods that may be drained are drained in
+// time, gangs as a whole, and no other pods are.
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ void Checker::check_drain(const EvictPod& eviction, const ClusterState& after) {
     drained_.insert(job);
 }
 
-// Every rank is evicted, now or before.
+// Checks that every rank of a drained gang is evicted, now or before.
 void Checker::check_drained_gangs(const ClusterState& after) {
     for (const ObjectKey& job : std::exchange(drained_, {})) {
         for (const std::string& uid : reference_.jobs.at(job)) {
@@ -51,13 +51,13 @@ void Checker::check_drained_gangs(const ClusterState& after) {
     }
 }
 
-// At a fixed point every pod that must be drained and may be is being evicted.
+// Checks at a fixed point that every pod that must be drained, and may be, is being evicted.
 void Checker::check_windows(const ClusterState& state) {
     for (const auto& [uid, pod] : reference_.pods) {
         const auto node = reference_.nodes.find(pod.where());
         const PodId id = state.pods.find_pod(uid);
         if (node == reference_.nodes.end() || !id.exists() || !pod.holds()) continue;
-        if (!pod.is_bound()) continue;  // only nominated
+        if (!pod.is_bound()) continue;  // it is only nominated
         const bool was_postponed = state.pod(id).eviction.state == EvictionState::postponed &&
                                    state.pod(id).eviction.beneficiary == ObjectKey{};
         if (was_postponed && state.maintenance.calendar().clock.drain_again_at <= state.now()) {

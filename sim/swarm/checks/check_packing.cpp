@@ -6,7 +6,7 @@
 
 namespace gpuctl::sim {
 
-// The last pod slots of the node are those of its idle GPUs.
+// True if the last pod slots of the node are needed for its idle GPUs.
 bool Checker::takes_slot_of_gpu(const NodeFacts& node) const {
     const std::int64_t has = amounts_of(node.allocatable).gpus;
     const std::int64_t idle =
@@ -14,8 +14,8 @@ bool Checker::takes_slot_of_gpu(const NodeFacts& node) const {
     return reference_.free_on(node).slots * kGpuMilliPerGpu <= idle;
 }
 
-// Reserved capacity is no room, and where it was at the time of the decision is not known here:
-// worlds with reservations are left out, and so are parts of GPUs.
+// Reserved capacity is no room, and its nodes at the time of the decision are not known here. So
+// worlds with reservations are left out, and so are fractions of GPUs.
 void Checker::check_packing(const BindPod& bind, const ReferencePod& pod,
                             const ClusterState& after) {
     const PlacementRules& rules = pod.facts.rules;

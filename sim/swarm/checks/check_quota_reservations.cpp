@@ -48,7 +48,8 @@ bool is_stopped(const ReferenceModel& reference, const Wish& wish, When when) {
     });
 }
 
-// By a limit that no end of another job lifts: the engine reserves nothing then.
+// True if a limit blocks it that the end of other jobs does not lift: the engine reserves nothing
+// then.
 bool is_stopped_permanently(const ReferenceModel& reference, const Wish& wish) {
     if (!reference.budget_crossed(wish.like, wish.ask.gpus).empty()) return true;
     const std::int64_t held = reference.gpus_of_job(job_of(wish.like)) + wish.ask.gpus;
@@ -60,7 +61,7 @@ bool is_stopped_permanently(const ReferenceModel& reference, const Wish& wish) {
     return false;
 }
 
-// Pods that are stuck now may not have been when the reservation was made.
+// Whether stuck pods count as staying: they may not have been stuck when the reservation was made.
 enum class Stuck : std::uint8_t { stays, goes };
 void end_until(ReferenceModel& reference, Instant at, const ClusterState& state,
                Stuck stuck = Stuck::stays) {
@@ -73,7 +74,8 @@ void end_until(ReferenceModel& reference, Instant at, const ClusterState& state,
 
 }  // namespace
 
-// The job would use quota reserved for a head of line, and still hold it when the head is to start.
+// True if the job would use quota reserved for a head of line and still hold it when the head is to
+// start.
 bool Checker::is_held_by_quota_reservation(const ClusterState& state, JobId id,
                                            const ReferenceModel& reference, Duration starts_in) {
     const JobRow& job = state.job(id);
@@ -111,7 +113,7 @@ bool Checker::is_held_by_quota_reservation(const ClusterState& state, JobId id,
             later.assume_held(row.facts.uid);
         }
         if (is_stopped(later, *head, When::later)) return true;
-        // The GPU model it will get is not known here.
+        // The GPU model that the head will get is not known here.
         for (const QueueName& queue : later.chain(later.queue_of(head->like))) {
             const QueuePolicy* known = later.policy_of(queue);
             if (known != nullptr && !known->models.empty()) return true;
@@ -169,7 +171,7 @@ bool Checker::is_before(const JobRow& job, const PlacedJob& placed_job) const {
            rank(placed_job.pod.priority, placed_job.submitted_at, placed_job.arrival);
 }
 
-// Some limit counts both pods.
+// True if some limit counts both pods.
 bool Checker::share_a_limit(const PodFacts& a, const PodFacts& b) const {
     if (a.key.namespace_name == b.key.namespace_name &&
         reference_.tenant(a.key.namespace_name) != nullptr) {
@@ -193,8 +195,8 @@ bool Checker::share_a_limit(const PodFacts& a, const PodFacts& b) const {
     return false;
 }
 
-// Only for unambiguous cases: the job is the first of all jobs that a limit stops and that share
-// one with it, and all of them are of one queue and namespace.
+// Checks only unambiguous cases: the job is the first of all jobs that a limit blocks and that
+// share a limit with it, and all of these are of one queue and namespace.
 void Checker::check_overtaking(const std::vector<PlacedJob>& placed_jobs,
                                const ClusterState& after) {
     for (const auto& [uid, pod] : reference_.pods) {
@@ -208,10 +210,11 @@ void Checker::check_overtaking(const std::vector<PlacedJob>& placed_jobs,
         const std::optional<Wish> wish = wish_of_job(after, id);
         if (!wish || !is_stopped(before, *wish, When::now) || is_stopped_permanently(before, *wish))
             continue;
-        // When it was last tried it lacked nodes, and other jobs may have used up the limit since.
+        // The job lacked nodes when it was last tried, and other jobs may have used up the limit
+        // since.
         const ClassId of = after.job(id).waiting.in_class;
         if (!of.exists() || !after.waiting.book().at(of).block.is_limited) continue;
-        // When nodes will be free for it is not computed here.
+        // The time when nodes will be free for it is not computed here.
         if (before.fitting_in_models(wish->like, wish->ranks) < wish->ranks) continue;
         const QueueName queue = reference_.queue_of(wish->like);
         const BackfillPolicy backfill = reference_.backfill_of(queue.pool);

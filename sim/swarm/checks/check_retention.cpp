@@ -1,4 +1,4 @@
-// I23: which finished jobs are kept, and in what detail, recounted from the reported events.
+// I23: which finished jobs are kept, and in which detail, recounted from the reported events.
 
 #include <algorithm>
 #include <set>
@@ -19,7 +19,7 @@ void Checker::record_workloads(const Event& event) {
     }
 }
 
-// Its controller creates no more pods.
+// True if its controller creates no more pods.
 bool Checker::is_over(const ObjectKey& job) const {
     const auto known = known_jobs_.find(job);
     if (known == known_jobs_.end()) return false;

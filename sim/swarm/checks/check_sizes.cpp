@@ -12,8 +12,8 @@ const JobSpec& spec_of(const ClusterState& state, const ObjectKey& job) {
     return state.job(state.jobs.find_job(job)).record->spec;
 }
 
-// Ranks of elastic jobs of the pool are being removed for the speedup of others: their capacity is
-// not nominated.
+// True if ranks of elastic jobs of the pool are being removed for the speedup of other jobs: their
+// capacity is not nominated.
 bool frees_capacity_for_speedup(const ClusterState& state, PoolId pool) {
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
@@ -27,8 +27,8 @@ bool frees_capacity_for_speedup(const ClusterState& state, PoolId pool) {
     return false;
 }
 
-// The resize in progress removes running ranks, for no nomination and no maintenance: only
-// marginal-speedup sizing does that.
+// True if the resize in progress removes running ranks without a nomination and without
+// maintenance: only marginal-speedup sizing does that.
 bool cedes_ranks(const ClusterState& state, const JobRow& job) {
     if (job.elastic.given == 0 || job.elastic.given_for != EvictionCause::shrunk) return false;
     return std::none_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
@@ -98,7 +98,8 @@ void Checker::check_ceded_ranks(const ResizeWorkload& resize, const ClusterState
                pod.eviction.beneficiary == ObjectKey{} && pod.facts.rank < spec.replicas_max;
     };
     if (std::none_of(row.pods.begin(), row.pods.end(), is_given)) return;
-    // Not new: its workload was scaled, the nomination was given up, or the resize is repeated.
+    // The resize is not new if the workload was scaled, the nomination was dropped, or the resize
+    // is repeated.
     const bool is_new = row.elastic.grow_from == reference_.now + reference_.policy.growth_pause;
     if (!is_new || !cedes_ranks(after, row)) return;
     ++probes.sizes_ceded;
@@ -120,7 +121,7 @@ void Checker::check_ceded_ranks(const ResizeWorkload& resize, const ClusterState
     }
 }
 
-// Without the growth, would a waiting job have started?
+// Checks whether a waiting job would have started without the growth.
 void Checker::check_growth(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after) {
     const auto grows = [](const PlacedJob& placed_job) { return placed_job.grows; };
     if (std::none_of(placed_jobs.begin(), placed_jobs.end(), grows)) return;
@@ -143,7 +144,7 @@ void Checker::check_growth(const std::vector<PlacedJob>& placed_jobs, const Clus
         if (!ready.waits || !ready.can_be_tried()) continue;
         if (is_held_by_reservation(after, id) || is_held_by_quota_reservation(after, id, before))
             continue;
-        // Behind a head that finds nodes only later: it is tried in the next Plan.
+        // The job is behind a head that finds nodes only later, so it is tried in the next Plan.
         const ClassId of = after.job(id).waiting.in_class;
         if (of.exists() && after.waiting.book().at(of).block.behind.exists()) continue;
         if (!can_start(before, wish_of(after, ready))) continue;
@@ -152,7 +153,8 @@ void Checker::check_growth(const std::vector<PlacedJob>& placed_jobs, const Clus
     }
 }
 
-// A pod of the pool terminates, for this job or for no job and no speedup of others.
+// True if a pod of the pool is terminating, for this job or for no job and no speedup of other
+// jobs.
 bool Checker::frees_capacity(const ClusterState& state, const JobRow& job) const {
     return std::any_of(reference_.pods.begin(), reference_.pods.end(), [&](const auto& entry) {
         const auto node = reference_.nodes.find(entry.second.where());
@@ -165,8 +167,8 @@ bool Checker::frees_capacity(const ClusterState& state, const JobRow& job) const
     });
 }
 
-// At a fixed point no rank waits without being planned, and no job has fewer ranks than its
-// minimum.
+// Checks at a fixed point that no rank waits without being planned, and that no job has fewer ranks
+// than its minimum.
 void Checker::check_sizes(const ClusterState& state) {
     for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);
@@ -183,8 +185,8 @@ void Checker::check_sizes(const ClusterState& state) {
         Readiness ready;
         state.waiting.read_readiness(id, ready);
         const ElasticRanks ranks = state.elastic.ranks_of(job);
-        // Ranks stay while other jobs cede theirs to them or, just after growth, while pods
-        // terminate.
+        // Ranks may stay while other jobs cede their ranks to the job or, just after growth, while
+        // pods terminate.
         const bool is_new = job.elastic.grow_from > state.now();
         const bool may_come =
             (!spec.speeds.empty() && frees_capacity_for_speedup(state, job.pool)) ||
@@ -215,7 +217,7 @@ std::optional<ReferenceModel> Checker::without_surplus(const ClusterState& state
             const ReferencePod& pod = reference_.pods.at(facts.uid);
             if (!pod.stays() || facts.rank < other.record->spec.replicas_min) continue;
             const auto node = reference_.nodes.find(pod.where());
-            // A rank that stays keeps all lower ranks: not modelled.
+            // A rank that stays keeps all lower ranks. This is not modelled.
             if (node == reference_.nodes.end() || !node->second.ready) return std::nullopt;
             going.insert(facts.uid);
             if (other.pool != job.pool) elsewhere.insert(node->second.pool);
@@ -225,7 +227,7 @@ std::optional<ReferenceModel> Checker::without_surplus(const ClusterState& state
     if (going.empty()) return std::nullopt;
     ReferenceModel then = reference_;
     for (const std::string& uid : going) then.pods.at(uid).facts.phase = PodPhase::failed;
-    for (const auto& [uid, pod] : reference_.pods) {  // what else terminates in their pools
+    for (const auto& [uid, pod] : reference_.pods) {  // other pods that terminate in these pools
         const auto node = reference_.nodes.find(pod.where());
         if (node == reference_.nodes.end() || !elsewhere.contains(node->second.pool)) continue;
         if (is_terminating_or_evicted(state, uid)) then.pods.at(uid).facts.phase = PodPhase::failed;

@@ -28,7 +28,7 @@ void Checker::check_nominated_topology(const JobRow& job, const PodFacts& like,
                  nodes);
 }
 
-// `but`: pods of the job that do not count, such as those being placed.
+// `but`: pods of the job that do not count, such as the pods that are being placed.
 void Checker::check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
                            const std::set<std::string>& but,
                            const std::vector<std::string>& nodes) {

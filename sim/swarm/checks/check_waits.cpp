@@ -97,8 +97,7 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
         fail("I15", name + "all its ranks exist");
     }
     if (!ready.can_be_tried()) return;
-    if (explanation.reason == Reason::turn)
-        fail("I15", name + "nothing stands in its way, yet it waits");
+    if (explanation.reason == Reason::turn) fail("I15", name + "nothing blocks it, yet it waits");
     const PodFacts& pod = state.pod(ready.pods.front()).facts;
     const auto has = [&explanation](std::string_view figure) {
         return std::any_of(explanation.figures.begin(), explanation.figures.end(),
@@ -171,7 +170,7 @@ void Checker::recount_nodes(const std::string& name, const PodFacts& pod,
     }
 }
 
-// Nodes by window; a node closed by several windows counts once in the sum.
+// The numbers of nodes by window. In the sum, a node that several windows close counts once.
 void Checker::recount_windows(const std::string& name, const PodFacts& pod,
                               const Explanation& explanation) {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;

@@ -48,8 +48,8 @@ void Checker::check_delete(const DeletePod& deletion) {
     rolled_back_.insert(job_of(pod.facts));
 }
 
-// I4: a roll-back deletes every rank of the gang. Deletions repeated in a new term are left out: a
-// refused one waits for its backoff.
+// I4: a roll-back deletes every rank of the gang. Deletions that are repeated in a new term are
+// left out: a refused deletion waits for its backoff.
 void Checker::check_rollbacks() {
     for (const ObjectKey& job : std::exchange(rolled_back_, {})) {
         if (reference_.gang_of(job).bound > 0) {
@@ -81,7 +81,7 @@ void Checker::check_started(const ReportStarted& report) {
     started_.insert(report.job);
 }
 
-// I3: one write per job's workload at a time, so that none overtakes another.
+// I3: there is one write per job's workload at a time, so that no write overtakes another.
 void Checker::check_workload(const ObjectKey& job, EffectId effect, Epoch epoch) {
     check_may_write(effect, epoch, "workload of " + to_string(job));
     if (workloads_open_.contains(job)) {

@@ -6,10 +6,10 @@
 namespace gpuctl::sim {
 namespace {
 
-// The first violations end a run; more of them add nothing.
+// The first violations end a run; more violations give no more information.
 constexpr std::size_t kViolationsMax = 10;
 
-// Fixed points are checked after one Plan in this many, and after every action.
+// Fixed points are checked after every action, and after one Plan in this many.
 constexpr std::uint64_t kPlansPerLook = 8;
 
 // The listing is compared with the rows after one step in this many: it costs half as much as all
@@ -94,7 +94,7 @@ void Checker::observe(const Engine& engine, const Input& input,
     if (++probes.plans % kPlansPerLook == 0) check_fixed_point(engine);
 }
 
-// I25
+// Checks I25.
 void Checker::check_listing(const Engine& engine) {
     for (std::string& wrong : verify_listing(engine.listing(), sequence_)) {
         fail("I25", std::move(wrong));

@@ -1,6 +1,6 @@
 #pragma once
 // Checks every step of the engine against the reference model: is this effect allowed, was it
-// another job's turn, could a waiting job start, are the reported reasons true. Violations are
+// another job's turn, could a waiting job start, and are the reported reasons true? Violations are
 // values with the ids of docs/invariants.md.
 //
 // Lifecycle: one per simulated run. It reads the engine, never changes it.
@@ -44,7 +44,7 @@ public:
     // Step of the first violation.
     [[nodiscard]] std::uint64_t first_step() const { return first_step_; }
     [[nodiscard]] const ReferenceModel& reference() const { return reference_; }
-    // The finished job was removed by the limit on their number or age.
+    // True if the finished job was removed because of the limit of their number or age.
     [[nodiscard]] bool was_removed(const ObjectKey& job) const {
         return removed_jobs_.contains(job);
     }
@@ -65,7 +65,7 @@ private:
         Instant submitted_at;
         std::uint64_t arrival = 0;
         std::set<std::string> uids;      // of the ranks
-        std::set<std::string> excluded;  // those, and pods evicted before them in this step
+        std::set<std::string> excluded;  // the ranks, and pods evicted before them in this step
     };
     using Held = std::map<QueueName, std::map<std::string, Amounts>>;
 
@@ -146,7 +146,8 @@ private:
     [[nodiscard]] bool unit_may_be_evicted(const ClusterState& state, const ReferencePod& pod,
                                            const std::string& pool,
                                            Consent consent = Consent::needed) const;
-    // The first queue from `leaf` up to `last` that falls below its guarantee; empty: none.
+    // The first queue from `leaf` up to `last` that falls below its guarantee; empty: no queue
+    // does.
     [[nodiscard]] std::string guarantee_broken(const ReferenceModel& then, const QueueName& leaf,
                                                const QueueName& last,
                                                const std::string& model) const;
@@ -170,7 +171,7 @@ private:
     // evictions/check_disruption.cpp
     struct Attempt : Wish {
         JobId job;
-        Duration latest;  // until it starts, when the slowest victim is gone
+        Duration latest;  // time until it starts, when the slowest victim is gone
     };
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
     [[nodiscard]] bool could_start_in(std::optional<ReferenceModel> then,
@@ -179,7 +180,7 @@ private:
                                                 const Attempt& attempt);
     [[nodiscard]] std::vector<std::string> victims_for(const ClusterState& state,
                                                        const Attempt& attempt) const;
-    // With `ask` more for the leaf, the queue stays within its guarantee.
+    // True if the queue stays within its guarantee with `ask` more for the leaf.
     [[nodiscard]] bool is_below_guarantee(const QueueName& queue, const QueueName& leaf,
                                           const Amounts& ask, const ReferenceModel& before) const;
     // evictions/check_stranded.cpp: gangs that were complete and have lacked ranks for too long.
@@ -197,8 +198,8 @@ private:
                                       std::int64_t ranks) const;
     [[nodiscard]] bool could_restart(const ClusterState& state, JobId id, const Readiness& ready,
                                      const PodFacts& like) const;
-    // check_demand.cpp: the guarantee of a queue; 0 if it only holds while demand fits and it does
-    // not.
+    // check_demand.cpp: the guarantee of a queue. It is 0 if the guarantee holds only while demand
+    // fits, and the demand does not fit.
     [[nodiscard]] std::int64_t effective_guarantee(const QueueName& queue) const;
     void record_demand(const ClusterState& after);
     void check_demand(const ClusterState& state);
@@ -223,7 +224,7 @@ private:
     struct Lateness {
         bool may_be_late = false;
         bool is_late = false;
-        bool may_have_to_keep_running = false;  // after it runs
+        bool may_have_to_keep_running = false;  // once it runs
     };
     // `unseen`: time until the engine re-evaluates a running job.
     [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job,
@@ -271,8 +272,8 @@ private:
     void check_growth(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after);
     bool frees_capacity(const ClusterState& state, const JobRow& job) const;
     void check_sizes(const ClusterState& state);
-    // Without all surplus ranks that could be removed for a pod like this; absent: not all
-    // together.
+    // The reference model without all surplus ranks that could be removed for a pod like this;
+    // absent: not all of them could be removed together.
     [[nodiscard]] std::optional<ReferenceModel> without_surplus(const ClusterState& state, JobId by,
                                                                 const PodFacts& like) const;
 
@@ -305,7 +306,7 @@ private:
     void check_head_reservations(const ClusterState& state);
     void check_kept_nodes(const ClusterState& state, const JobRow& job, const PodFacts& pod,
                           std::int64_t ranks);
-    // Also if it starts `later`.
+    // True if the reservation blocks the job, also if it starts `later`.
     [[nodiscard]] bool is_held_by_reservation(const ClusterState& state, JobId id,
                                               Duration later = {}) const;
     // check_quota_reservations.cpp
@@ -355,7 +356,7 @@ private:
     std::vector<Violation> violations_;
     EffectId effect_last_{};
     std::map<ObjectKey, EffectId> workloads_open_;
-    std::map<ObjectKey, Instant> backoff_until_;  // no retry before, after a failed bind
+    std::map<ObjectKey, Instant> backoff_until_;  // a failed bind is not retried before
     std::map<ObjectKey, Instant> failed_at_;      // last failed bind
     struct Refusal {
         Instant until;             // then the bind is retried
@@ -366,8 +367,8 @@ private:
     std::map<std::string, ObjectKey> beneficiary_of_;  // beneficiary by uid
     std::set<ObjectKey> rolled_back_;                  // gangs rolled back in this step
     std::set<ObjectKey> started_;               // gangs that were complete once and still hold
-    std::map<ObjectKey, Instant> short_since_;  // of those, the incomplete ones
-    std::set<std::string> evicted_stranded_;    // uids evicted because of that
+    std::map<ObjectKey, Instant> short_since_;  // the incomplete gangs among these
+    std::set<std::string> evicted_stranded_;    // uids of pods evicted because of that
     // Remaining work of both jobs when the second was preempted for the first.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>>
         remaining_at_preemption_;
@@ -385,7 +386,7 @@ private:
     std::map<ObjectKey, std::int64_t> settled_;   // nominated ranks bound in this step
     // has_terminating_pods() by pool and namespace with a quota, within one check_fixed_point()
     std::map<std::pair<std::string, std::string>, bool> has_terminating_;
-    // Known facts of submitted jobs, and end times of summarized ones.
+    // Known facts about submitted jobs, and end times of summarized jobs.
     struct KnownJob {
         std::int32_t ranks = 0;
         bool is_refused = false;
@@ -404,11 +405,11 @@ private:
 
 // Latest end of the pod; never: unknown.
 Instant end_of(const ReferencePod& pod, const ClusterState& state);
-// Its grace period ended long ago, so its end is unknown.
+// True if its grace period ended long ago, so that its end is unknown.
 bool is_stuck(const ReferencePod& pod, Instant now);
 // "job A was placed before job B, ": the beginning of a violation.
 std::string placed_before(const ObjectKey& first, const ObjectKey& before);
-// held / weight of a is more than that of b.
+// True if held / weight of a is larger than that of b.
 bool has_more(std::int64_t held_a, std::int64_t weight_a, std::int64_t held_b,
               std::int64_t weight_b);
 

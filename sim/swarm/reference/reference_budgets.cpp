@@ -1,4 +1,5 @@
-// Budgets of GPU time: what every pod held, period by period, and what it may still come to hold.
+// Budgets of GPU time: the time that every pod held, period by period, and the time that it may
+// still hold.
 
 #include <algorithm>
 
@@ -40,7 +41,7 @@ bool ReferenceModel::draws_on(const PodFacts& pod, const Payer& payer) const {
     return std::find(of.begin(), of.end(), payer.first) != of.end();
 }
 
-// Budgets with unchanged periods continue; the others start again.
+// Budgets with unchanged periods continue; other budgets start again.
 void ReferenceModel::change_budgets(const std::map<Payer, BudgetPolicy>& before) {
     std::map<Payer, Spent> next;
     for (const auto& [payer, budget] : budgets()) {

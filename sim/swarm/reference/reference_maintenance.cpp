@@ -1,4 +1,4 @@
-// Maintenance windows, occurrence by occurrence.
+// Maintenance windows, computed occurrence by occurrence.
 
 #include <algorithm>
 #include <optional>

@@ -57,7 +57,7 @@ void ReferenceModel::apply(const Input& input, const ClusterState& after) {
     for (const auto& [uid, pod] : pods) {
         if (pod.nominated_node.empty()) continue;
         const PodId id = after.pods.find_pod(uid);
-        // A nomination given up and made again in one step is a new one.
+        // A nomination that was dropped and made again in one step is a new one.
         const bool is_another =
             id.exists() && after.pod(id).bind.state == BindState::claimed &&
             after.job(after.pod(id).job).nomination.until != pod.nominated_until;
@@ -191,7 +191,8 @@ void ReferenceModel::release_reservations(const ClusterState& after) {
     for (auto entry = reserved_.begin(); entry != reserved_.end();) {
         ReferencePod& pod = pods.at(*entry);
         const PodId id = after.pods.find_pod(*entry);
-        // Released and planned again in one step, it may be on another GPU of the same node.
+        // A pod that was released and planned again in one step may be on another GPU of the same
+        // node.
         const bool is_another =
             pod.lands_until < now && id.exists() && after.pod(id).gpu_device != pod.bind_device;
         const bool kept = pod.reserved && id.exists() && !is_another &&
@@ -284,7 +285,7 @@ std::int64_t ReferenceModel::fitting(const NodeFacts& node, const Amounts& reque
 }
 
 bool ReferenceModel::may_use(const PlacementRules& rules, const NodeFacts& node) {
-    if (node.unschedulable) return false;  // the swarm's pods never tolerate that
+    if (node.unschedulable) return false;  // the pods of the swarm never tolerate that taint
     if (!node.unhealthy.empty()) return false;
     for (const Taint& taint : node.taints) {
         if (taint.effect == TaintEffect::prefer_no_schedule) continue;

@@ -1,10 +1,10 @@
 #pragma once
-// The reference model of the cluster: facts as the inputs report them, binds as the effects order
-// them, in plain maps. Every figure is a sum over all pods. It shares no arithmetic, filter or
-// index with the engine, so that a mistake in one of those does not hide itself.
+// The reference model of the cluster: facts as the inputs report them, and binds as the effects
+// order them, in plain maps. Every figure is a sum over all pods. It shares no arithmetic, filter
+// or index with the engine, so that a mistake there is not repeated here.
 //
-// Assumes what the swarm draws: one GPU resource, equal pods within a job, placement rules of the
-// forms that sim/pod_factory.cpp makes.
+// It assumes what the swarm draws: one GPU resource, equal pods within a job, and placement rules
+// of the forms that sim/pod_factory.cpp makes.
 
 #include <map>
 #include <optional>
@@ -23,7 +23,7 @@ struct Amounts {
     std::int64_t memory = 0;
     std::int64_t slots = 0;
     std::int64_t gpus = 0;        // thousandths
-    std::vector<HostPort> ports;  // of one pod; not added up
+    std::vector<HostPort> ports;  // of one pod; ports are not added up
     void add(const Amounts& other, std::int64_t times = 1);
 };
 Amounts amounts_of(const Resources& resources);
@@ -31,7 +31,7 @@ Amounts amounts_of(const Resources& resources);
 struct ReferencePod {
     PodFacts facts;
     std::string bind_node;                 // of our bind, until it is known to have failed
-    std::int32_t bind_device = kNoDevice;  // of our bind, for a part of a GPU
+    std::int32_t bind_device = kNoDevice;  // of our bind, for a fraction of a GPU
     EffectId effect{};                     // of the last bind
     bool open = false;                     // the last bind has no answer yet
     bool abandoned = false;                // answers to the last bind no longer count
@@ -41,10 +41,10 @@ struct ReferencePod {
     bool reserved = false;       // its bind failed; the engine may keep the capacity for a retry
     bool deleting = false;       // our DeletePod is in flight
     std::string nominated_node;  // capacity there is earmarked for the pod ...
-    std::int32_t nominated_device = kNoDevice;  // ... on this device, for a part of a GPU ...
-    Instant nominated_until;                    // ... at the latest
+    std::int32_t nominated_device = kNoDevice;  // ... on this device, for a fraction of a GPU ...
+    Instant nominated_until;                    // ... until this time at the latest
     bool evicting = false;                      // it is being evicted for another job
-    bool surplus = false;                       // its elastic job shrinks by this rank
+    bool surplus = false;                       // its elastic job releases this rank
     [[nodiscard]] const std::string& where() const {
         if (!facts.node.empty()) return facts.node;
         return bind_node.empty() ? nominated_node : bind_node;
@@ -90,8 +90,8 @@ struct Gang {
 
 class ReferenceModel {
 public:
-    // `after`: the engine after this input, read only for decisions that no input reports: kept
-    // capacity of failed binds, nominations, evictions.
+    // `after` is the engine after this input. It is read only for decisions that no input reports:
+    // kept capacity of failed binds, nominations, evictions.
     void apply(const Input& input, const ClusterState& after);
     void record_bind(const BindPod& bind);
     // Removes the pods of a finished job of which only a summary is kept.
@@ -106,25 +106,27 @@ public:
     [[nodiscard]] Amounts free_on(const NodeFacts& node) const;
     [[nodiscard]] Amounts free_when_empty(const NodeFacts& node) const;
     [[nodiscard]] DeviceCount devices_on(const std::string& node) const;
-    // A pod on the node other than `but` listens at one of these ports.
+    // True if a pod on the node other than `but` listens at one of these ports.
     [[nodiscard]] bool is_port_taken(const std::string& node, const std::vector<HostPort>& ports,
                                      const std::string& but = "") const;
-    // How many more pods with this request fit on the node; at most `enough`.
+    // The number of further pods with this request that fit on the node; at most `enough`.
     [[nodiscard]] std::int64_t fitting(const NodeFacts& node, const Amounts& request,
                                        std::int64_t enough, bool when_empty = false) const;
     [[nodiscard]] static bool may_use(const PlacementRules& rules, const NodeFacts& node);
-    // May use the node, also with respect to maintenance windows (reference_maintenance.cpp).
+    // True if the pod may use the node, also with respect to maintenance windows
+    // (reference_maintenance.cpp).
     [[nodiscard]] bool admits(const NodeFacts& node, const PodFacts& pod) const {
         return may_use(pod.rules, node) && is_open(node, pod);
     }
     [[nodiscard]] bool is_open(const NodeFacts& node, const PodFacts& pod) const;
-    // This window alone closes the node for the pod.
+    // True if this window alone closes the node for the pod.
     [[nodiscard]] bool bars(const MaintenanceWindow& window, const NodeFacts& node,
                             const PodFacts& pod) const;
-    // The pod must be drained from its node now. `ends`: by its run time limit, or never.
+    // True if the pod must be drained from its node now. `ends`: its end by its run-time limit, or
+    // never.
     [[nodiscard]] bool must_be_drained(const NodeFacts& node, const PodFacts& pod,
                                        Instant ends) const;
-    // The window is a reservation for the pod's queue, one above it, or its namespace.
+    // True if the window is a reservation for the pod's queue, a queue above it, or its namespace.
     [[nodiscard]] bool is_for(const MaintenanceWindow& window, const PodFacts& pod) const;
     // End times of current and future windows.
     [[nodiscard]] std::set<Instant> openings() const;
@@ -139,7 +141,8 @@ public:
     [[nodiscard]] bool exists(const QueueName& queue) const;
     [[nodiscard]] bool has_sub_queues(const QueueName& queue) const;
     [[nodiscard]] Amounts held_below(const QueueName& queue) const;
-    [[nodiscard]] std::int64_t nominated_below(const QueueName& queue) const;  // GPUs of it
+    // nominated GPUs of the queue and its sub-queues
+    [[nodiscard]] std::int64_t nominated_below(const QueueName& queue) const;
     [[nodiscard]] std::int64_t guaranteed(const QueueName& queue) const;
     [[nodiscard]] std::optional<std::int64_t> cap(const QueueName& queue) const;
     // Whether capacity that is only nominated counts as held.
@@ -147,9 +150,9 @@ public:
     // GPUs held in each queue of one pool, without its sub-queues.
     using HeldGpus = std::map<std::string, std::int64_t>;
     [[nodiscard]] HeldGpus held_by_queue(const std::string& pool, Nominations nominations) const;
-    // GPUs that no other queue can have, if `more` were held in the queue `in`: those held, and
-    // what sub-queues do not lend; gpus_reserved() adds what the queue itself does not lend. An
-    // empty queue name stands for the whole pool.
+    // GPUs that no other queue can have if `more` were held in the queue `in`: GPUs that are held,
+    // and GPUs that sub-queues do not lend. gpus_reserved() adds what the queue itself does not
+    // lend. An empty queue name means the whole pool.
     [[nodiscard]] std::int64_t gpus_reserved_below(const QueueName& queue, const QueueName& in,
                                                    std::int64_t more, const HeldGpus& held) const;
     [[nodiscard]] std::int64_t gpus_reserved(const QueueName& queue, const QueueName& in,
@@ -158,21 +161,21 @@ public:
                                              Nominations nominations = Nominations::counted) const;
     // GPU models of which some queue of the pool does not lend everything.
     [[nodiscard]] std::set<std::string> models_reserved(const std::string& pool) const;
-    // Use of a GPU model in a pool: held, reserved beyond that by queues, and by how much the sum
-    // would grow (`needed`) if `more` were held in `in`.
+    // Use of a GPU model in a pool: GPUs that are held, GPUs that queues reserve beyond that, and
+    // by how much the sum would grow (`needed`) if `more` were held in `in`.
     struct ModelUse {
         std::int64_t offered = 0;
         std::int64_t held = 0;
         std::int64_t reserved = 0;
         std::int64_t needed = 0;
-        bool is_reserved = false;  // some is, even without the nominations
+        bool is_reserved = false;  // some is reserved, even without the nominations
     };
     [[nodiscard]] ModelUse model_use(const QueueName& in, const std::string& model,
                                      std::int64_t more) const;
     [[nodiscard]] std::int64_t reserved_of_model(const QueueName& queue, const std::string& model,
                                                  const QueueName& in, std::int64_t more,
                                                  Nominations nominations) const;
-    // `gpus` more of the pod's job may go to nodes of this model.
+    // True if `gpus` more of the pod's job may be on nodes of this model.
     [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
                                      const std::string& model) const;
     [[nodiscard]] std::int64_t gpus_of_job(const ObjectKey& job) const;
@@ -181,7 +184,8 @@ public:
     [[nodiscard]] std::int64_t held_in_pool(const std::string& tenant,
                                             const std::string& pool) const;
     [[nodiscard]] Amounts offered(const std::string& pool) const;
-    [[nodiscard]] QueueOrder order_of(const QueueName& queue) const;  // empty queue: of the pool
+    // empty queue: the order of the pool
+    [[nodiscard]] QueueOrder order_of(const QueueName& queue) const;
     [[nodiscard]] std::int64_t aged(std::int32_t priority, Instant since) const;
     // Dominant share in parts per billion of `held` and the decayed past usage.
     [[nodiscard]] std::int64_t share(const QueueName& queue, const std::string& tenant,
@@ -189,8 +193,8 @@ public:
     // Breaks ties between equal shares: the share held in the current usage tick.
     [[nodiscard]] std::int64_t share_in_this_tick(const QueueName& queue,
                                                   const std::string& tenant) const;
-    // Budgets of GPU time (reference_budgets.cpp), by queue, or by namespace within a pool; then
-    // the queue's name is empty.
+    // Budgets of GPU time (reference_budgets.cpp), by queue, or by namespace within a pool; in the
+    // second case the queue's name is empty.
     using Payer = std::pair<QueueName, std::string>;
     struct BudgetCount {
         Instant end;  // of the period
@@ -216,21 +220,21 @@ public:
         pod.bind_node = nodes.begin()->first;
     }
     [[nodiscard]] bool reserve_crossed(const PodFacts& pod, std::int64_t gpus) const;
-    // The limit that `more` would cross; empty: none. Budgets are not checked again for pods that
-    // were nominated before.
+    // The limit that `more` would exceed; empty: no limit. Budgets are not checked again for pods
+    // that were nominated before.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more,
                                             LetIn let_in = LetIn::now) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
-    // How many of `pods` pods like this one fit in its pool now, or with all nodes empty.
+    // The number of `pods` pods like this one that fit in its pool now, or with all nodes empty.
     enum class TopologyMode : std::uint8_t { required, ignored };
     [[nodiscard]] std::int64_t fitting_in_pool(
         const PodFacts& pod, std::int64_t pods, bool when_empty = false,
         TopologyMode topology_mode = TopologyMode::required) const;
-    // The same, only on nodes whose GPU model may take all of them.
+    // The same, counted only on nodes whose GPU model may hold all of them.
     [[nodiscard]] std::int64_t fitting_in_models(const PodFacts& pod, std::int64_t pods,
                                                  bool when_empty = false) const;
 
-    // Domains of a topology level with staying pods of the job.
+    // Domains of a topology level in which pods of the job stay.
     [[nodiscard]] std::set<std::string> domains_of(const ObjectKey& job, TopologyLevel level,
                                                    const std::set<std::string>& but = {}) const;
     // Pods that fit, by topology domain (reference_topology.cpp).
@@ -245,11 +249,11 @@ public:
     [[nodiscard]] std::int64_t fitting_on_one_model(const PodFacts& pod, std::int64_t pods,
                                                     bool when_empty,
                                                     const std::vector<const NodeFacts*>& on) const;
-    // GPU models of the nodes with staying pods of the job, of those that the pod accepts.
+    // GPU models that the pod accepts and whose nodes have staying pods of the job.
     [[nodiscard]] std::set<std::string> models_of_job(const PodFacts& pod,
                                                       const std::set<std::string>& but = {}) const;
 
-    // For windows: the pods that are tried start at most this much later than now.
+    // For windows: pods that are tried start at most this much later than now.
     Duration starts_within;
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, ReferencePod> pods;         // by uid
@@ -279,10 +283,10 @@ private:
         std::int64_t carried = 0;
     };
     std::map<Payer, Spent> spent_;
-    // When a pod's capacity is released by its run time limit, or never; read from the engine.
+    // When a pod's capacity is released by its run-time limit, or never; read from the engine.
     std::map<std::string, Instant> ends_;
-    // Services, minimum ranks of elastic jobs, and pods that started as either; from the engine's
-    // job records.
+    // Services, minimum ranks of elastic jobs, and pods that started as one of these; from the
+    // engine's job records.
     std::set<ObjectKey> services_;
     std::map<ObjectKey, std::int64_t> elastic_;
     std::set<std::string> growing_;

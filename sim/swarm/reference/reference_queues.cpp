@@ -358,7 +358,7 @@ std::string ReferenceModel::queue_limit_crossed(const PodFacts& pod, const Amoun
     const QueueName whole{leaf.pool, ""};
     const std::int64_t before = gpus_reserved(whole, leaf, 0, by_queue);
     const std::int64_t after = gpus_reserved(whole, leaf, gpus, by_queue);
-    // Nominations may be given up, and the GPUs are reserved again then.
+    // Nominations may be dropped, and then the GPUs are reserved again.
     std::int64_t held = 0;
     for (const auto& [uid, other] : pods) {
         const QueueName of = queue_of(other.facts);

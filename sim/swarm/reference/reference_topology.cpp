@@ -1,4 +1,4 @@
-// Together and apart, by names in the nodes' facts.
+// Rules for ranks to be together or apart, by names in the nodes' facts.
 
 #include "sim/swarm/reference/reference_model.hpp"
 

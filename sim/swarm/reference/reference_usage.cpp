@@ -48,8 +48,8 @@ void ReferenceModel::change_half_life(Duration before) {
     }
 }
 
-// What is held now was held since the last input. Adds the time up to each tick's end and closes
-// the tick.
+// What is held now has been held since the last input. Adds the time up to each tick's end and
+// closes the tick.
 void ReferenceModel::advance_time(Instant until) {
     if (policy.usage_half_life <= Duration{} || until == now) return;
     const std::int64_t tick = policy.usage_half_life.ms() / 16 + 1;
@@ -79,7 +79,7 @@ void ReferenceModel::advance_time(Instant until) {
                                   static_cast<Wide>(of_tick) * ((1LL << 32) - 4'112'874'773);
                 used.mean[i] = static_cast<std::int64_t>(mean >> 32);
                 used.sum[i] = 0;
-                // Nothing is held and nothing remembered: no change, however long.
+                // Nothing is held and no usage is left: further ticks change nothing.
                 if (used.mean[i] == 0 && amounts[i] == 0) break;
             }
         }

@@ -15,7 +15,7 @@ constexpr Duration kShortest{10'000};  // shorter remaining times count as equal
 
 struct Sample {
     std::vector<Duration> ended;
-    std::vector<Duration> unfinished;  // how long each has run without an end
+    std::vector<Duration> unfinished;  // how long each has run without an end so far
 };
 
 enum class Alike { same_job, same_size, any };
@@ -96,7 +96,7 @@ Duration least_time_per_end(const std::vector<Ending>& endings, Duration done) {
     return least == INT64_MAX ? done : Duration{least};
 }
 
-// Rounds to the next eighth of the power of two at or below it.
+// Rounds to the next eighth of the largest power of two that is not larger.
 Duration rounded_to_step(Duration time) {
     const std::int64_t ms = std::max<std::int64_t>(time.ms(), 1);
     std::int64_t power = 1;

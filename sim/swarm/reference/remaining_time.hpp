@@ -11,7 +11,8 @@
 
 namespace gpuctl::sim {
 
-// The user's estimate, or one from past jobs of its owner, less the kept progress.
+// The run time that the user estimates, or an estimate from past jobs of its owner, less the kept
+// progress.
 Duration remaining_time(const ClusterState& state, const JobRow& job);
 
 // Time times GPUs to the pool's exponent, as a logarithm to base 2 in 65536ths: for a running job
@@ -19,8 +20,8 @@ Duration remaining_time(const ClusterState& state, const JobRow& job);
 std::int64_t running_size(const ClusterState& state, const PreemptionPolicy& policy,
                           const JobRow& job, Duration lost);
 
-// The size by which a waiting job is ordered: the user's estimate is rounded up to steps of an
-// eighth of the power of two below; jobs within one step count as equal.
+// The size by which a waiting job is ordered. The user's estimate is rounded up to eighths of the
+// largest power of two below it; jobs within one step count as equal.
 std::int64_t waiting_size(const ClusterState& state, const PreemptionPolicy& policy,
                           const JobRow& job);
 

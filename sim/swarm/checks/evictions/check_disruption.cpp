@@ -22,7 +22,7 @@ bool Checker::may_be_evicted(const ClusterState& state, const std::string& uid,
            protected_until <= state.now();
 }
 
-// Together with its whole gang, if it is in one.
+// True if the pod may be evicted, together with its whole gang if it is in one.
 bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod& pod,
                                   const std::string& pool, Consent consent) const {
     const ObjectKey job = job_of(pod.facts);
@@ -40,13 +40,13 @@ bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod&
     });
 }
 
-// No job waits for which the engine could evict, shrink or restart something and does not.
+// Checks that no job waits for which the engine could evict, shrink or restart other jobs.
 void Checker::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
     Attempt attempt{wish_of(state, ready), id, Duration{}};
     if (attempt.like.priority >= kSystemPriority) return;
     // A job that waits for terminating pods may lose them to another job; it is tried again then.
     if (has_terminating_pods(state, state.job(id))) return;
-    // No eviction helps a job that its budget stops.
+    // No eviction helps a job that its budget blocks.
     if (!reference_.budget_crossed(attempt.like, attempt.ask.gpus).empty()) return;
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds()) continue;
@@ -108,7 +108,8 @@ std::string Checker::missed_disruption(const ClusterState& state, const Readines
            to_string(reference_.pods.at(victims.front()).facts.key);
 }
 
-// Uids of all pods that the job may preempt: of lower priority, else with more remaining work.
+// Uids of all pods that the job may preempt: pods of lower priority, or pods with more remaining
+// work.
 std::vector<std::string> Checker::victims_for(const ClusterState& state,
                                               const Attempt& attempt) const {
     std::vector<std::string> victims;

@@ -1,4 +1,4 @@
-// I17: a pod is evicted for another job only when that is allowed.
+// I17: a pod is evicted for another job only if that is allowed.
 
 #include <algorithm>
 
@@ -81,7 +81,7 @@ void Checker::nominate(ReferenceModel& reference, const std::string& uid, const 
     reference.pods.at(uid).nominated_device = place.device;
 }
 
-// Evictions decided later in the same step have no influence on this one.
+// Evictions that are decided later in the same step do not influence this one.
 void Checker::restore_evicted(const Evictions& of, ReferenceModel& then) const {
     for (const EvictPod& eviction : of.pods) {
         ReferencePod& pod = then.pods.at(eviction.pod.uid);
@@ -116,18 +116,19 @@ void Checker::check_eviction(const EvictPod& eviction) {
         fail("I17", what + ": it may not be evicted for other jobs");
     }
     if (reference_.queue_of(by) != reference_.queue_of(pod.facts))
-        return;  // reclaim: check_reclaim()
+        return;  // check_reclaim() checks it
     if (!by.preempts) fail("I17", what + ": for a job that may not preempt");
     if (is_asked_again) return;  // decided before: a nomination outlives a policy change
     const bool may_be_equal =
-        preempts_by_remaining_time(reference_.queue_of(by));  // check_shortest_remaining()
+        // check_shortest_remaining() checks it
+        preempts_by_remaining_time(reference_.queue_of(by));
     if (by.priority < pod.facts.priority || (by.priority == pod.facts.priority && !may_be_equal)) {
         fail("I17", what + ": for a job of no higher priority");
     }
 }
 
-// For a job of higher priority; pools may include jobs that do not say whether they are
-// preemptible.
+// True if a job of higher priority may preempt the pod. The pool may also allow this for jobs that
+// do not state whether they are preemptible.
 bool Checker::may_be_preempted(const PodFacts& pod) const {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
     return pod.preemptible ||
@@ -152,8 +153,9 @@ bool Checker::is_terminating_or_evicted(const ClusterState& state, const std::st
     return pod.facts.terminating || (id.exists() && state.pod(id).is_leaving());
 }
 
-// The reference model once all terminating pods are gone from the nodes of the job's pool, and
-// those of its namespace from all pools, if the namespace has a quota for all pools together.
+// The reference model without the terminating pods on nodes of the job's pool. If the job's
+// namespace has a quota for all pools together, terminating pods of the namespace are removed in
+// all pools.
 ReferenceModel Checker::without_terminating(ReferenceModel out, const ClusterState& state,
                                             const JobRow& job) const {
     const std::string& pool = state.pool(job.pool).name;
@@ -169,7 +171,8 @@ ReferenceModel Checker::without_terminating(ReferenceModel out, const ClusterSta
     return out;
 }
 
-// Whether without_terminating() would remove anything. Cached, as every waiting job asks.
+// Whether without_terminating() would remove anything. It is cached, because every waiting job asks
+// for it.
 bool Checker::has_terminating_pods(const ClusterState& state, const JobRow& job) {
     const std::string& pool = state.pool(job.pool).name;
     const std::string own = has_quota(job.key.namespace_name) ? job.key.namespace_name : "";

@@ -1,5 +1,5 @@
-// I17 of pools that start long jobs in time: a job that has to start now goes first and is not
-// preempted. How long the pool is busy is recounted from every job.
+// I17 of pools that start long jobs in time: a job that must start now precedes other jobs and is
+// not preempted. The time for which the pool is busy is recounted from every job.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 struct Part {
     std::int64_t gpus = 0;
     Duration until_end;  // from now on, by its expected run time
-    Instant soonest;     // possible end
+    Instant soonest;     // earliest possible end
 };
 
 bool runs(const ClusterState& state, const JobRow& job) {
@@ -23,7 +23,7 @@ bool runs(const ClusterState& state, const JobRow& job) {
            std::all_of(job.pods.begin(), job.pods.end(), is_bound_or_done);
 }
 
-// Time that its restart still takes.
+// Time that the restart of the job still takes.
 Duration restart_left(const ClusterState& state, const JobRow& job) {
     const PodRow& first = state.pod(job.pods.front());
     if (!runs(state, job)) return first.facts.restart_cost;
@@ -58,7 +58,7 @@ std::vector<Part> parts_of(const ClusterState& state, PoolId pool) {
         const Duration left = job.run.time_expected - state.run_times.progress_of(job);
         part.until_end = std::max(left, Duration{}) + restart_left(state, job);
         part.soonest = job.submitted_at + job.run.time_expected + restart;
-        // Overdue: its end is unknown.
+        // The job is overdue, so its end is unknown.
         if (part.until_end <= Duration{} && runs(state, job)) continue;
         parts.push_back(part);
     }
@@ -72,7 +72,7 @@ Checker::Lateness Checker::lateness(const ClusterState& state, const JobRow& job
     const PreemptionPolicy policy = preemption_of(state, job);
     if (policy.makespan_percent == 0 || !policy.stops_by_run_time()) return {};
     if (has_uncertain_progress(state, job.pool)) return {true, false, true};
-    std::int64_t busy = 0;  // GPU thousandths x ms
+    std::int64_t busy = 0;  // thousandths of a GPU times ms
     std::int64_t span = 0;
     for (const Part& part : parts_of(state, job.pool)) {
         busy += part.gpus * part.until_end.ms();

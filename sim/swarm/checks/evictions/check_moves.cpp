@@ -1,5 +1,5 @@
-// I17 of eviction budgets: evictions that took place, recounted. Each pod of a service has its own
-// budget, which its replacement inherits; a gang has one budget for all its ranks.
+// I17 of eviction budgets: recounts the evictions that took place. Each pod of a service has its
+// own budget, which its replacement inherits; a gang has one budget for all its ranks.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ void Checker::record_moves(const Input& input) {
         if (seen->pod.terminating && !known->second.facts.terminating) {
             record_departure(seen->pod.uid, input.now);
         } else if (is_terminal(seen->pod.phase)) {
-            ordered_moves_.erase(seen->pod.uid);  // it ended on its own
+            ordered_moves_.erase(seen->pod.uid);  // it ended by itself
         }
     } else if (const auto* removed = std::get_if<PodRemoved>(&input.event)) {
         record_departure(removed->uid, input.now);
@@ -89,14 +89,14 @@ void Checker::record_eviction_order(const EvictPod& eviction) {
     const auto [asked, is_new] = ordered_moves_.try_emplace(eviction.pod.uid);
     asked->second.effect = eviction.id;
     asked->second.is_refused = false;
-    if (!is_new) return;                              // sent again, not decided again
+    if (!is_new) return;                              // it is sent again, not decided again
     if (eviction.beneficiary == ObjectKey{}) return;  // maintenance ignores the budget
     if (may_be_moved(eviction.pod.uid)) return;
     fail("I17", "eviction of " + to_string(eviction.pod.key) +
                     ": its eviction budget of this hour is used up");
 }
 
-// Answered evictions that the engine has withdrawn are not counted.
+// Answered evictions that the engine has withdrawn are not counted any more.
 void Checker::forget_withdrawn_moves(const ClusterState& after) {
     std::erase_if(ordered_moves_, [&](const auto& one) {
         const PodId id = after.pods.find_pod(one.first);

@@ -10,7 +10,8 @@ namespace {
 
 bool is_part(const PodFacts& pod) { return amounts_of(pod.request).gpus % kGpuMilliPerGpu != 0; }
 
-// A GPU of which parts are given is no whole one; what lies on one device is no more than it has.
+// True if the devices of the node are overbooked: a GPU with fractions is not a whole GPU, and the
+// fractions on one device must not exceed it.
 bool lacks_devices(const ReferenceModel& reference, const NodeFacts& node, const PodFacts& pod,
                    std::int32_t device) {
     if (amounts_of(pod.request).gpus == 0) return false;
@@ -39,8 +40,8 @@ void Checker::check_nomination(const Evictions& of, const ClusterState& after, c
     }
     check_reclaim(of.pods, nominated.like, nominated.ask, then, of.before);
     check_victims(of, nominated, after);
-    // Capacity reserved under limits is not available, and the reference model does not know where
-    // it is.
+    // Capacity that is reserved under limits is not available, and the reference model does not
+    // know its nodes.
     const auto units = units_of(of);
     const auto& reservations = after.pool(row.pool).reservations;
     if (!reservations.under_limits.empty() || reservations.head.job.exists()) return;
@@ -104,7 +105,7 @@ void Checker::check_victims(const Evictions& of, const Wish& nominated, const Cl
     }
 }
 
-// What is evicted together: a gang, which must go whole, else each pod.
+// The pods that are evicted together: a gang as a whole, other pods one by one.
 std::map<ObjectKey, std::vector<std::string>> Checker::units_of(const Evictions& of) {
     std::map<ObjectKey, std::vector<std::string>> units;
     for (const EvictPod& eviction : of.pods) {
@@ -118,7 +119,7 @@ std::map<ObjectKey, std::vector<std::string>> Checker::units_of(const Evictions&
     return units;
 }
 
-// I14: no nomination outlives its deadline or its job, or is kept when its capacity is free.
+// I14: no nomination outlives its deadline or its job, or is kept although its capacity is free.
 void Checker::check_nominations(const ClusterState& state) {
     for (const JobId id : state.nominations.claims()) {
         const JobRow& job = state.job(id);

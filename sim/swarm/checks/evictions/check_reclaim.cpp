@@ -26,7 +26,7 @@ std::pair<QueueName, QueueName> Checker::diverging_queues(const QueueName& own,
 std::string Checker::guarantee_broken(const ReferenceModel& then, const QueueName& leaf,
                                       const QueueName& last, const std::string& model) const {
     for (const QueueName& queue : reference_.chain(leaf)) {
-        // What its sub-queues do not lend counts as held.
+        // The part that its sub-queues do not lend counts as held.
         const auto held = then.held_by_queue(queue.pool, ReferenceModel::Nominations::counted);
         if (then.gpus_reserved_below(queue, {}, 0, held) < effective_guarantee(queue))
             return queue.queue;
@@ -69,7 +69,7 @@ void Checker::check_reclaim(const std::vector<EvictPod>& evictions, const PodFac
             fail("I17",
                  what + " is evicted although queue " + own.queue + " has what it is guaranteed");
         }
-        if (amounts_of(victim.facts.request).gpus == 0) {  // CPU-only: no guarantee counts it
+        if (amounts_of(victim.facts.request).gpus == 0) {  // CPU-only: guarantees do not count it
             if (!is_by_remaining_time) ++probes.cpu_only_pods_cleared;
             continue;
         }

@@ -1,5 +1,5 @@
-// I17 of preemption by remaining time: the victim has clearly more remaining work, no job preempts
-// its preemptor for that, and finished work is not forgotten.
+// I17 of preemption by remaining time: the victim has clearly more remaining work, no job later
+// preempts its preemptor for that reason, and finished work is not forgotten.
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ bool Checker::preempts_by_remaining_time(const QueueName& queue) const {
            reference_.preemption_of(queue.pool).stops_by_run_time();
 }
 
-// Compares remaining size (time x GPUs), recounted, or due times, as the policy says.
+// Compares the recounted remaining size (time x GPUs), or due times, as the policy states.
 bool Checker::has_more_remaining(const ClusterState& state, const JobRow& runs,
                                  const JobRow& waits) const {
     const PreemptionPolicy policy = preemption_of(state, waits);
@@ -56,7 +56,7 @@ void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterSt
                                   : Duration{INT64_MAX};
     check_lateness_of_victim(eviction, after);
     if (waited(after, by) >= patience) return;    // it goes first
-    if (lateness(after, by).may_be_late) return;  // it has to start now
+    if (lateness(after, by).may_be_late) return;  // it must start now
     if (policy.mode == PreemptionMode::due) ++probes.preempted_for_due;
     if (!has_more_remaining(after, after.job(victim), after.job(preemptor))) {
         fail("I17", what + (policy.mode == PreemptionMode::due
@@ -68,7 +68,7 @@ void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterSt
         ++probes.evicted_for_wait_target;
         return;
     }
-    // The order may reverse only if one lost work or the other ran meanwhile.
+    // The order may reverse only if one job lost work or the other ran meanwhile.
     const Duration of_victim = remaining_time(after, after.job(victim));
     const Duration of_preemptor = remaining_time(after, after.job(preemptor));
     const auto before = remaining_at_preemption_.find({eviction.job, eviction.beneficiary});
@@ -91,7 +91,8 @@ void Checker::record_kept_work(const EvictPod& eviction, const ClusterState& aft
         return;
     }
     Instant begin = std::max(first.bind.placed_at, first.facts.started_at);
-    // A job with a speedup curve restarts at every resize: counted since the last.
+    // A job with a speedup curve restarts at every resize, so progress is counted since the last
+    // resize.
     if (is_paced(after.job(id))) begin = std::max(begin, after.job(id).elastic.paced_from);
     const std::int64_t ran =
         std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
@@ -194,7 +195,8 @@ std::vector<std::string> Checker::jobs_with_more_remaining(const ClusterState& s
         if (!unit_may_be_evicted(state, pod, pool)) continue;
         const JobRow& other = state.job(state.jobs.find_job(job_of(pod.facts)));
         // A job that has waited past its patience is not preempted. The remaining work of an
-        // overdue job grows with time, and the engine re-evaluates it only when that matters.
+        // overdue job grows with time, and the engine re-evaluates it only when a decision depends
+        // on it.
         if (waited(state, other) >= reference_.backfill_of(pool).patience) continue;
         if (state.run_times.progress_of(other) >= other.run.time_expected) continue;
         const Duration looked{remaining_time(state, other).ms() / 60};

@@ -25,8 +25,8 @@ bool Checker::holds_capacity(const ObjectKey& job) const {
            });
 }
 
-// When a Plan begins. A gang with binds in flight may still become complete. A gang that holds
-// nothing any more starts like any other job.
+// Called when a Plan begins. A gang with binds in flight may still become complete. A gang that
+// holds nothing any more starts like any other job.
 void Checker::record_short_gangs(const ClusterState& after) {
     if (!after.session.leading()) return;
     std::erase_if(started_, [this](const ObjectKey& job) {
@@ -67,7 +67,7 @@ std::optional<ReferenceModel> Checker::without_stranded(const ClusterState& stat
     return then;
 }
 
-// `ranks` equal ranks fit once the job has released what it holds.
+// True if `ranks` equal ranks fit once the job has released its capacity.
 bool Checker::fits_restarted(const ObjectKey& job, const PodFacts& like, std::int64_t ranks) const {
     ReferenceModel then = reference_;
     for (const std::string& uid : reference_.jobs.at(job)) {
@@ -108,7 +108,8 @@ void Checker::check_restarted(const ObjectKey& job, const PodFacts& like) {
     }
 }
 
-// At a fixed point the engine knows since when each gang lacks ranks, and whether it is stranded.
+// Checks at a fixed point that the engine knows since when each gang lacks ranks, and whether it is
+// stranded.
 void Checker::check_stranded(const ClusterState& state) {
     const Duration deadline = reference_.policy.gang_repair_deadline;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {

@@ -1,7 +1,6 @@
-// I8: the order of placements. Each job that a Plan placed is compared with every job that it
-// placed later, and with every waiting job that asks for exactly the same. A pair counts only if
-// the later job was free to go first: the same Plan placed it, or it would have fit in the same
-// place.
+// I8: the order of placements. Each job that a Plan placed is compared with every job that the Plan
+// placed later, and with every waiting job with exactly the same request. A pair counts only if the
+// later job could have been first: the same Plan placed it, or it would have fit in the same place.
 
 #include <algorithm>
 #include <tuple>
@@ -21,7 +20,8 @@ void Checker::record_new_nominations(const ClusterState& after) {
             }
         }
     }
-    // Likewise pools with pods that began to terminate in this Plan, or stay after all.
+    // Pools with pods that began to terminate in this Plan, or no longer terminate, are left out,
+    // too.
     for (const auto& [uid, pod] : reference_.pods) {
         const PodId id = after.pods.find_pod(uid);
         const bool leaves = id.exists() && after.pod(id).is_leaving();
@@ -35,8 +35,8 @@ bool Checker::is_leaving(const ReferencePod& pod) {
     return pod.facts.terminating || pod.evicting || pod.surplus;
 }
 
-// The order counts what stays: a terminating pod on a ready node counts as gone, unless its grace
-// period ended long ago.
+// The order counts pods that stay. A terminating pod on a ready node counts as gone, unless its
+// grace period ended long ago.
 bool Checker::counts_for_order(const ReferencePod& pod, const ClusterState& after) const {
     if (!pod.holds()) return false;
     if (!is_leaving(pod) || is_stuck(pod, after.now())) return true;
@@ -47,7 +47,8 @@ bool Checker::counts_for_order(const ReferencePod& pod, const ClusterState& afte
 
 void Checker::check_order(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after) {
     record_new_nominations(after);
-    // What each queue and tenant held before the first placement: now, less all placements.
+    // The amounts that each queue and tenant held before the first placement: the present amounts
+    // less all placements.
     Held held;
     const auto sum = [&](const ReferencePod& pod, std::int64_t sign) {
         held[reference_.queue_of(pod.facts)][pod.facts.key.namespace_name].add(
@@ -105,8 +106,8 @@ std::int64_t Checker::reserved_then(const QueueName& queue, const Held& held) co
     return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
 }
 
-// Reserved GPUs stop no job once their owner holds them: the earlier placement may have unblocked
-// the later one.
+// Reserved GPUs block no job once the job that they were reserved for holds them: the earlier
+// placement may have unblocked the later one.
 bool Checker::was_blocked_by_reserve(const PlacedJob& later, const Held& held) const {
     const std::string pool = reference_.queue_of(later.pod).pool;
     std::int64_t all_held = 0;
@@ -127,7 +128,7 @@ void Checker::compare(const PlacedJob& first, const PlacedJob& later, const Held
     if (first.grows)
         fail("I19", "job " + to_string(first.job) + " grew before other jobs were tried");
     if (first.resumes || first.grows) return;
-    // Nominated capacity is held from then on; here it is known only at the end of the step.
+    // Nominated capacity is held from then on, but here it is known only at the end of the step.
     if (nominated_pools_.contains(a.pool)) return;
     if (a == b) compare_late(first, later, after);
     if (was_blocked_by_reserve(later, held)) return;

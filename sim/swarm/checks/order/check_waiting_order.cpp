@@ -1,4 +1,4 @@
-// I8: a job was placed although an equal job that comes first still waits.
+// I8: no job is placed while an equal job before it still waits.
 
 #include <algorithm>
 #include <tuple>
@@ -8,7 +8,7 @@
 namespace gpuctl::sim {
 namespace {
 
-// The queue or one above it says how much one job may hold.
+// True if the queue or a queue above it limits the GPUs of one job.
 bool limits_one_job(const ReferenceModel& reference, const QueueName& name) {
     const std::vector<QueueName> chain = reference.chain(name);
     return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
@@ -43,7 +43,7 @@ void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& a
         const std::int64_t y = by_age ? 0 : reference_.aged(other.priority, other.submitted_at);
         if (std::tie(x, other.submitted_at, other.arrival) >=
             std::tie(y, placed_job.submitted_at, placed_job.arrival)) {
-            continue;  // it comes later
+            continue;  // it is after the placed job
         }
         after.waiting.read_readiness(id, ready);
         if (!ready.can_be_tried() || ready.resume) continue;
@@ -59,19 +59,19 @@ void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& a
             pod.run_time_max != placed_job.pod.run_time_max) {
             continue;
         }
-        // Only one of them may use the reserve.
+        // Only one of both jobs may use the reserve.
         if (reference_.has_reserve(reference_.queue_of(pod).pool)) continue;
-        // One may need more budget.
+        // One of both jobs may need more budget.
         if (!reference_.budgets().empty() && pod.run_time_max != placed_job.pod.run_time_max)
             continue;
-        // Maintenance may close nodes to one of them only.
+        // Maintenance may close nodes to one of both jobs only.
         const bool is_closed_to_one =
             std::any_of(reference_.nodes.begin(), reference_.nodes.end(), [&](const auto& node) {
                 return reference_.admits(node.second, pod) !=
                        reference_.admits(node.second, placed_job.pod);
             });
         if (is_closed_to_one) continue;
-        // One of them may run already and not count as another job.
+        // One of both jobs may run already, and then it does not count as another job.
         if (limits_number_of_jobs(reference_, reference_.queue_of(pod))) continue;
         // Its running ranks count against the limit per job.
         if (reference_.gpus_of_job(key) > 0 && limits_one_job(reference_, reference_.queue_of(pod)))
@@ -79,7 +79,7 @@ void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& a
         // Its running ranks decide where it may be placed.
         const bool depends_on_ranks = pod.rules.topology.any() || pod.rules.takes_several_models();
         if (depends_on_ranks && reference_.pods_held(key) > 0) continue;
-        // More ranks of a running job are not another job.
+        // Further ranks of a running job do not count as another job.
         if (reference_.pods_held(placed_job.job) > placed_job.ranks &&
             reference_.pods_held(key) == 0 &&
             limits_number_of_jobs(reference_, reference_.queue_of(pod))) {

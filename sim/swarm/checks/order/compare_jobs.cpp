@@ -1,5 +1,5 @@
-// I8 between two jobs of one queue: by namespace quota, priority, namespace share and age, as the
-// queue's order says.
+// I8 between two jobs of one queue: by namespace quota, priority, namespace share and age, in the
+// order that the queue's policy states.
 
 #include <algorithm>
 #include <tuple>

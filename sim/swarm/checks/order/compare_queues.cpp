@@ -1,5 +1,6 @@
-// I8 between two queues: their branches below the common ancestor are compared by its order. Only
-// what holds for every job of the later branch is checked, whichever of its jobs was next.
+// I8 between two queues: their branches below the common ancestor are compared by the order of the
+// ancestor. Only what holds for every job of the later branch is checked, because its next job is
+// not known here.
 
 #include <algorithm>
 #include <tuple>
@@ -9,7 +10,7 @@
 namespace gpuctl::sim {
 namespace {
 
-// From each leaf up to the queue just below the common ancestor.
+// The queues from each leaf up to the queue just below the common ancestor.
 struct Branches {
     QueueName ancestor;
     std::vector<QueueName> a;
@@ -37,7 +38,7 @@ std::string placed_before(const ObjectKey& first, const ObjectKey& before) {
     return "job " + to_string(first) + " was placed before job " + to_string(before) + ", ";
 }
 
-// Amounts of this size do not overflow.
+// True if held / weight of a is larger. The amounts are so small that the products do not overflow.
 bool has_more(std::int64_t held_a, std::int64_t weight_a, std::int64_t held_b,
               std::int64_t weight_b) {
     return held_a * weight_b > held_b * weight_a;
@@ -46,7 +47,7 @@ bool has_more(std::int64_t held_a, std::int64_t weight_a, std::int64_t held_b,
 void Checker::compare_queues(const PlacedJob& first, const PlacedJob& later, const Held& held) {
     const Branches of =
         branches_of(reference_, reference_.queue_of(first.pod), reference_.queue_of(later.pod));
-    if (of.a.empty() || of.b.empty()) return;  // pods that stayed when a queue got sub-queues
+    if (of.a.empty() || of.b.empty()) return;  // pods that stayed when their queue got sub-queues
     const QueueName& a = of.a.back();
     const QueueName& b = of.b.back();
     if (of.ancestor != QueueName{a.pool, ""}) ++probes.branches_compared;
@@ -103,7 +104,7 @@ void Checker::compare_queues(const PlacedJob& first, const PlacedJob& later, con
     }
 }
 
-// Where every queue of the later branch is ordered by age.
+// Compares ages if every queue of the later branch is ordered by age.
 void Checker::compare_ages(const PlacedJob& first, const PlacedJob& later,
                            const std::vector<QueueName>& branch) {
     const bool all_fifo = std::all_of(branch.begin(), branch.end(), [this](const QueueName& one) {
@@ -114,7 +115,8 @@ void Checker::compare_ages(const PlacedJob& first, const PlacedJob& later,
     fail("I8", placed_before(first.job, later.job) + "which was submitted earlier");
 }
 
-// Where the later branch is one queue whose next job is that of the highest priority.
+// Compares priorities if the later branch is one queue whose next job is the job of the highest
+// priority.
 void Checker::compare_priorities(const PlacedJob& first, const PlacedJob& later,
                                  const std::vector<QueueName>& branch) {
     const QueueOrder of_leaf = reference_.order_of(branch.back());

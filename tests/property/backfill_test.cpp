@@ -47,7 +47,7 @@ public:
         }
         return free;
     }
-    // When `job` could start beside `jobs` if all of them run to their limits; nothing: never.
+    // When `job` could start if all of `jobs` run to their limits; nothing: never.
     [[nodiscard]] std::optional<Instant> start_of(const OracleJob& job,
                                                   std::vector<OracleJob> jobs) const {
         for (;;) {

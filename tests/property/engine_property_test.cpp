@@ -1,6 +1,6 @@
 // Random event sequences against the bare engine: invariants and independent arithmetic after every
 // step (EngineWorld), the same inputs twice give the same hash, a restart from an image at any
-// point changes nothing, and reasons tell the truth.
+// point changes nothing, and reasons are true.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

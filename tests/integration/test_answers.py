@@ -84,7 +84,7 @@ class ManyJobs(unittest.TestCase):
         self.assertEqual(metric(self.daemon, "gpuctld_loop_state_exports_total"), 0)
         self.assertEqual(metric(self.daemon, "gpuctld_replica"), 1)
 
-    def test_probes_are_answered_while_a_question_is_tried(self):
+    def test_probes_are_answered_while_a_query_is_computed(self):
         answered = threading.Event()
         probes = []
 
@@ -105,7 +105,7 @@ class ManyJobs(unittest.TestCase):
         self.assertEqual(set(probes), {200})
         self.assertGreater(len(probes), 100, "the loop answers nothing else while a question is tried")
 
-    def test_an_answer_knows_what_was_acknowledged_before(self):
+    def test_an_answer_includes_every_acknowledged_change(self):
         for number in range(5):
             client = Client(self.daemon.port)
             client.create(f"late-{number}")

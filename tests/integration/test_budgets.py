@@ -35,7 +35,7 @@ class Budgets(TrainingJobs, unittest.TestCase):
     def pool(**changes):
         return {"pools": [{"name": POOL, **changes}]}
 
-    def test_work_starts_only_while_the_budget_has_what_it_will_need(self):
+    def test_work_starts_only_if_the_budget_has_enough_time_left(self):
         self.start(self.pool(queues=[{"name": "default", "budget": {"gpuHours": 10, "period": "month"}}]))
         self.submit("first", ranks=1, gpus=8, more=", maxRunTime: 1h")
         self.wait_placed("first", 1)
@@ -48,7 +48,7 @@ class Budgets(TrainingJobs, unittest.TestCase):
         self.set_policy(self.pool(queues=[{"name": "default", "budget": {"gpuHours": 20, "period": "month"}}]))
         self.wait_placed("second", 1)
 
-    def test_what_a_pool_reserves_is_for_services_and_growth(self):
+    def test_the_reserve_of_a_pool_is_for_services_and_growth(self):
         self.start(self.pool(reserve="50%"))
         self.submit("first", ranks=1, gpus=8)
         self.wait_placed("first", 1)

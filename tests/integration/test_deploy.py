@@ -118,7 +118,7 @@ class Deploy(Deployed):
         self.assertEqual([name for name in environment if name.startswith("GPUCTL") and "SERVICE" in name], [])
         self.assertIn("KUBERNETES_SERVICE_HOST", environment)
 
-    def test_the_time_it_gets_to_stop_is_more_than_it_takes(self):
+    def test_the_grace_period_exceeds_the_time_to_stop(self):
         configuration = self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/gpuctld")["data"]["gpuctld.yaml"]
         timeout = next(int(line.split(":")[1].strip().rstrip("s")) for line in configuration.splitlines()
                        if line.strip().startswith("shutdownTimeout:"))
@@ -166,7 +166,7 @@ class InAPod(Deployed):
         self.assertLess(time.monotonic() - began, 2 * PATIENCE)
         self.assertEqual(self.stop(again, 25), 0)
 
-    def test_a_volume_that_it_may_not_write_is_said_with_what_helps(self):
+    def test_a_volume_without_write_permission_is_reported_with_a_remedy(self):
         if os.geteuid() != 0:
             return  # one user only
         container = self.container()

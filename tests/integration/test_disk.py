@@ -122,7 +122,7 @@ class FullDisk(unittest.TestCase):
         self.assertIn(FULL, done.stderr)
         self.assertIn("journal", done.stderr)
 
-    def test_readyz_says_why_and_what_is_known_can_still_be_asked(self):
+    def test_readyz_gives_the_cause_and_queries_are_still_answered(self):
         self.run_full()
         status, body = self.daemon.rest("GET", "/readyz")
         self.assertEqual(status, 500)

@@ -73,7 +73,7 @@ class Elastic(TrainingJobs, unittest.TestCase):
         self.assertEqual(self.size("llm"), 2)
         self.assertEqual(self.ranks("llm"), {rank: first[rank] for rank in (0, 1)})
 
-    def test_a_size_that_a_user_sets_is_brought_back_into_the_range(self):
+    def test_a_size_that_a_user_sets_is_corrected_to_the_range(self):
         self.submit("own", (1, 3), gpus=2)
         self.wait_ranks("own", 3)
         path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs/own"

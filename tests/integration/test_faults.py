@@ -67,7 +67,7 @@ class Faults(unittest.TestCase):
         return (f"seed {proxy.seed}; {proxy.passed} requests unharmed, faults: {faults}\n/readyz: {daemon.readiness()}\n"
                 f"{daemon.process.log()[-3000:]}")
 
-    def test_every_pod_is_bound_once_whatever_the_line_does(self):
+    def test_every_pod_is_bound_once_whatever_the_connection_does(self):
         proxy, daemon = self.start("faults-pods", SEED)
         # A daemon answers only once it has a port.
         wait_for(lambda: self.answers(daemon), 10, "gpuctld answers")
@@ -126,7 +126,7 @@ class Faults(unittest.TestCase):
         for node, (used, total) in gpus_per_node(self.bed).items():
             self.assertLessEqual(used, total, f"GPUs of {node}; {seed}")
 
-    def test_a_job_is_made_once_or_refused_and_not_there(self):
+    def test_a_job_is_created_once_or_refused_without_an_object(self):
         proxy, daemon = self.start("faults-jobs", SEED + 1, rate=0.35)
         wait_for(lambda: self.leads(daemon), READY_AGAIN_S, lambda: f"leading; {self.state_of(proxy, daemon)}")
         names = [f"job-{number}" for number in range(JOBS)]

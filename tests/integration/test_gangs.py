@@ -62,7 +62,7 @@ class Gangs(unittest.TestCase):
             wait_for(lambda index=index: "1 pod is blocked by scheduling gates" in message_of(f"late-{index}"), 2 * BOUND_S,
                      lambda index=index: f"late-{index}: {message_of(f'late-{index}')}", every_s=0.2)
 
-    def test_a_gang_that_does_not_fit_takes_nothing(self):
+    def test_a_gang_that_does_not_fit_holds_nothing(self):
         self.create(*[self.member("big", index, 5) for index in range(5)])  # 20 GPUs; the pool has 16
 
         def said():

@@ -65,7 +65,7 @@ class GpuKinds(unittest.TestCase):
         self.create("slice", nodeSelector={f"{PREFIX}/pool": self.pool, "nvidia.com/gpu.product": SLICED})
         self.goes_to("slice", "single")
 
-    def test_totals_count_pieces_as_what_they_are_of_a_gpu(self):
+    def test_totals_count_slices_and_shares_as_parts_of_gpus(self):
         pool = next(one for one in self.daemon.get("/api/v1/pools?pageSize=100")["items"] if one["name"] == self.pool)
         # 7 slices of 7, 2 of three sevenths (858 thousandths), 4 shares of 4, 2 and 1 whole ones.
         self.assertEqual(pool["gpuTotal"], 5.858)
@@ -101,7 +101,7 @@ class GpuKinds(unittest.TestCase):
             self.create(name, affinity=wants)
             self.goes_to(name, node)
 
-    def test_submitted_jobs_ask_for_lists_and_shares(self):
+    def test_submitted_jobs_request_lists_and_shares(self):
         for name, gpu, node in (("listed", "gpu: 1, gpuType: [H100, A100]", "h100"),
                                 ("part", "gpu: 2(vgpu)", "shared")):
             status, body = self.submit(name, gpu)
@@ -111,7 +111,7 @@ class GpuKinds(unittest.TestCase):
         row = self.daemon.job("part", self.namespace)
         self.assertEqual(row["resources"]["gpu"], 0.5, row)
 
-    def test_a_profile_that_does_not_exist_is_refused_with_those_that_do(self):
+    def test_a_profile_that_does_not_exist_is_refused_with_the_existing_ones(self):
         status, body = self.submit("wrong", "gpu: 1(mig-5g.40gb)")
         self.assertEqual(status, 400, body)
         self.assertIn("no GPU has a MIG profile 5g.40gb; the nearest are 4g.40gb, 3g.40gb, 7g.40gb", str(body))

@@ -76,7 +76,7 @@ class MadeGangs(unittest.TestCase):
                            "jobset.sigs.k8s.io/restart-attempt": "0", f"{PREFIX}/gang": name},
                    annotations={"batch.kubernetes.io/job-completion-index": str(index)})
 
-    def test_a_JobSet_says_how_many_ranks_its_gang_has(self):
+    def test_a_JobSet_gives_the_size_of_its_gang(self):
         self.job_set("train", [1, 2])  # 2 + 4 pods
         ranks = [self.of_job_set("train", job, replica, index) for job, replicas in (("job-0", 1), ("job-1", 2))
                  for replica in range(replicas) for index in range(2)]
@@ -123,7 +123,7 @@ class MadeGangs(unittest.TestCase):
     def row(self, name):
         return next((row for row in self.daemon.items(f"/api/v1/jobs?namespace={self.namespace}") if row["name"] == name), {})
 
-    def test_the_queue_of_a_Volcano_PodGroup_is_used_where_we_have_it(self):
+    def test_the_queue_of_a_Volcano_PodGroup_is_used_if_it_exists(self):
         self.volcano_group("mine", "research")
         self.create(*[self.of_volcano_group("mine", index) for index in range(2)])
         self.wait_bound({"mine-0", "mine-1"})
@@ -134,7 +134,7 @@ class MadeGangs(unittest.TestCase):
         self.create(*[self.of_volcano_group("both", index, **{f"{PREFIX}/queue": "vision"}) for index in range(2)])
         wait_for(lambda: self.row("both").get("queue") == "vision", BOUND_S, lambda: f"in queue vision: {self.row('both')}")
 
-    def test_a_queue_that_we_do_not_have_is_ignored_with_a_word(self):
+    def test_a_queue_that_does_not_exist_is_ignored_with_a_message(self):
         for name, queue, why in (("theirs", "gold", "has no such queue"), ("upper", "lab", "takes no jobs in it, as it has sub-queues")):
             self.volcano_group(name, queue)
             self.create(*[self.of_volcano_group(name, index, gpus=99) for index in range(2)])

@@ -40,7 +40,7 @@ class Maintenance(TrainingJobs, unittest.TestCase):
                 and event["objectRef"]["namespace"] == self.namespace
                 and event["responseStatus"]["code"] == 201} & before
 
-    def test_a_window_finds_its_nodes_empty_and_gives_them_back(self):
+    def test_a_window_has_empty_nodes_and_reopens_them(self):
         self.submit("gang", ranks=2, gpus=8, priority="low")
         self.wait_running("gang", 2)
         before = {pod["metadata"]["name"] for pod in self.pods("gang")}
@@ -75,7 +75,7 @@ class Maintenance(TrainingJobs, unittest.TestCase):
         self.assertTrue([event for event in answer if event.get("reason") == "Drained"
                          and "maintenance firmware" in json.dumps(event)], "users get an event")
 
-    def test_an_unhealthy_node_takes_no_work_and_is_drained_where_that_is_asked(self):
+    def test_an_unhealthy_node_gets_no_pod_and_is_drained_if_configured(self):
         self.submit("gang", ranks=2, gpus=4, priority="low")
         self.wait_running("gang", 2)
         before = {pod["metadata"]["name"] for pod in self.pods("gang")}

@@ -26,7 +26,7 @@ class Metrics(unittest.TestCase):
         assert cls.daemon.rest("POST", "/api/v1/jobs", JOB)[0] == 201
         wait_for(lambda: cls.daemon.job("measured", "default").get("status") == "Running", RUNNING_S, "the job runs")
 
-    def test_promtool_finds_nothing_to_complain_about(self):
+    def test_promtool_reports_no_problem(self):
         text = self.daemon.rest("GET", "/metrics")[1]
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))

@@ -82,7 +82,7 @@ class Moves(unittest.TestCase):
         self.assertIn("it would start now if 1 job moved: team-a/", answer.stdout)
         self.assertIn("1. gpuctl create -n team-a -f the file of wide\n", answer.stdout)
 
-    def test_what_may_not_be_stopped_is_not_to_be_moved(self):
+    def test_what_is_not_preemptible_is_not_proposed_for_a_move(self):
         for name in ("a", "b", "c", "d"):
             file = self.daemon.folder / f"{name}.yaml"
             file.write_text((JOB % (name, 2)).replace("priority: low", "priority: low, preemptible: false"))
@@ -133,7 +133,7 @@ class MovesOfJobsMadeElsewhere(unittest.TestCase):
         self.assertEqual(command[0], "kubectl")
         self.bed.kubectl(*command[1:])
 
-    def test_a_kubernetes_job_is_suspended_and_comes_back_elsewhere(self):
+    def test_a_kubernetes_job_is_suspended_and_restarts_on_another_node(self):
         for name in ("a", "b", "c", "d"):  # two on each of two nodes
             self.create(name, 4)
             self.runs(name)

@@ -41,7 +41,7 @@ class News(unittest.TestCase):
             "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": body}}, expect=(201,))
         self.addCleanup(self.bed.api, "DELETE", f"/apis/apps/v1/namespaces/{self.namespace}/deployments/{name}")
 
-    def test_every_pod_of_a_deployment_that_waits_and_every_one_that_runs_has_an_event(self):
+    def test_every_waiting_and_every_running_pod_of_a_deployment_has_an_event(self):
         self.start()
         self.deployment("web", replicas=4, gpus=4)
 

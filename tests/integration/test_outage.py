@@ -80,7 +80,7 @@ class Outage(unittest.TestCase):
         daemon.wait_ready(60)
         self.bind_one("after", seconds=40)
 
-    def test_what_changed_while_it_was_away_is_seen(self):
+    def test_what_changed_during_the_outage_is_observed(self):
         daemon = Daemon(bed=self.bed).start()
         self.bind_one("old")
         daemon.process.kill()
@@ -91,7 +91,7 @@ class Outage(unittest.TestCase):
         self.addCleanup(again.stop)
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both whole nodes are used again")
 
-    def test_a_job_deleted_while_it_was_away_is_gone_when_it_comes_back(self):
+    def test_a_job_deleted_during_the_outage_is_removed_afterwards(self):
         daemon = Daemon(bed=self.bed).start()
         done = daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
             f"kind: training\njob: {{name: orphan, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"

@@ -50,7 +50,7 @@ class Parts(unittest.TestCase):
         self.assertNotEqual(places["c"], places["a"])
         self.assertEqual(places["d"], places["c"])
 
-    def test_a_part_by_its_memory_shares_with_what_leaves_that_much(self):
+    def test_a_part_by_its_memory_shares_a_device_with_enough_memory(self):
         model = self.bed.get("/api/v1/nodes/training-0")["metadata"]["labels"][f"{PREFIX}/gpu-type"]
         self.assertEqual(model, "A100-100G")
         by_memory = {f"{PREFIX}/gpu-memory": "60Gi", f"{PREFIX}/gpu-type": model}  # 0.6
@@ -71,7 +71,7 @@ class Parts(unittest.TestCase):
         self.create_part("elsewhere", "0.1")
         self.assertNotEqual(self.place_of("elsewhere"), first)
 
-    def test_nodes_that_are_not_set_apart_give_no_parts(self):
+    def test_nodes_without_the_label_offer_no_parts(self):
         # The device plugin would give the same card to a pod that requests a whole one.
         self.share(None)
         self.create_part("half", "0.5")
@@ -128,7 +128,7 @@ class PartsForHigherPriority(TrainingJobs, unittest.TestCase):
         wait_for(lambda: sorted(map(len, map(self.placed, ("one", "other")))) == [0, 1], RUNNING_S,
                  lambda: f"the other part stays: {bound(self.bed, self.namespace)}")
 
-    def test_both_parts_go_for_a_whole_gpu(self):
+    def test_both_parts_are_evicted_for_a_whole_gpu(self):
         self.submit("high", ranks=1, gpus=1, priority="high")
         self.wait_placed("high", 1, GRACE_S + BOUND_S)
         # The stopped pod is visible until its controller has seen it.

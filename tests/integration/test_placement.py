@@ -106,7 +106,7 @@ class Volumes(Placement, unittest.TestCase):
         self.wait_for_message("reader", "2 node(s) didn't match PersistentVolume's node affinity")
         self.wait_for_message("reader", "2 cannot reach the volume of claim data")
 
-    def test_volumes_that_bind_no_node_are_taken(self):
+    def test_volumes_that_bind_no_node_are_accepted(self):
         volumes = [{"name": "c", "csi": {"driver": "secrets-store.csi.k8s.io", "readOnly": True}},
                    {"name": "n", "nfs": {"server": "nfs.lab.example", "path": "/"}},
                    {"name": "e", "emptyDir": {"medium": "Memory"}},
@@ -199,7 +199,7 @@ class NamedNodes(Placement, unittest.TestCase):
         self.create(pod("by-label", gpus=0, nodeSelector={"kubernetes.io/hostname": "dev-0"}))
         self.wait_on("by-label", ("dev-0",))
 
-    def test_of_several_nodes_the_first_that_is_there_says_the_pool(self):
+    def test_of_several_nodes_the_first_that_exists_gives_the_pool(self):
         def one_of(key, *names):
             return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
                 {key: [{"key": "kubernetes.io/hostname" if key == "matchExpressions" else "metadata.name",

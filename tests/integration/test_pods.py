@@ -44,11 +44,11 @@ class Pods(unittest.TestCase):
         self.create(pod("a", gpus=0))
         self.assertEqual(self.wait_bound(1), {"a": "default-0"})
 
-    def test_pods_of_other_schedulers_are_left_alone(self):
+    def test_pods_of_other_schedulers_are_not_bound(self):
         self.create(pod("other", scheduler="another-scheduler", gpus=0))
         self.quiet("other", rounds=2)
 
-    def test_foreign_pods_take_room(self):
+    def test_foreign_pods_hold_room(self):
         foreign = pod("foreign", gpus=6, scheduler="another-scheduler")
         foreign["spec"]["nodeName"] = "training-0"
         foreign["spec"]["nodeSelector"] = {f"{PREFIX}/pool": "training-pool"}
@@ -60,7 +60,7 @@ class Pods(unittest.TestCase):
         self.create(pod("none-left", gpus=1, pool="training-pool"))
         self.quiet("none-left", rounds=2)
 
-    def test_what_does_not_fit_says_why_as_condition_and_event(self):
+    def test_what_does_not_fit_has_a_condition_and_an_event(self):
         self.create(pod("huge", gpus=64, pool="training-pool"))
 
         def said():
@@ -84,7 +84,7 @@ class Pods(unittest.TestCase):
         self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/first", as_role="alice", expect=(200,))
         wait_for(lambda: node_of(self.bed, self.namespace, "second"), BOUND_S, "the second pod bound")
 
-    def test_a_finished_pod_gives_its_room_back(self):
+    def test_a_finished_pod_frees_its_room(self):
         self.create(pod("brief", gpus=4, pool="experiment-pool", annotations={"testbed.gpuctl.dev/run-time": "1s"}),
                     pod("next", gpus=4, pool="experiment-pool"))
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both bound, one after the other")

@@ -66,7 +66,7 @@ class Deployments(MadeByControllers):
 
 
 class HigherPriority(Deployments, unittest.TestCase):
-    def test_a_pod_of_lower_priority_that_says_nothing_is_stopped_as_by_kube_scheduler(self):
+    def test_a_pod_of_lower_priority_with_unset_preemptibility_is_preempted_as_by_kube_scheduler(self):
         self.deploy("mid", "lab-mid", replicas=2)
         self.wait_running("mid", 2)
         before = self.uids("mid")
@@ -80,7 +80,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         self.assertIn("preempted by higher-priority job", answer[0].get("message") or answer[0].get("note") or "")
         wait_for(lambda: "it was preempted by higher-priority job" in self.explanation("mid"), BOUND_S, lambda: self.explanation("mid"))
 
-    def test_a_pod_that_says_no_stays_and_so_does_one_of_equal_priority(self):
+    def test_a_pod_that_says_no_is_not_preempted_nor_is_equal_priority(self):
         self.deploy("firm", "lab-mid", annotations={f"{PREFIX}/preemptible": "false"})
         self.deploy("equal", "lab-high")
         self.wait_running("firm", 1)
@@ -100,7 +100,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         wait_for(lambda: "it does not preempt (preemptionPolicy: Never)" in self.explanation("patient"), BOUND_S, lambda: self.explanation("patient"))
         self.assertEqual(before, self.uids("mid"))
 
-    def test_a_gang_that_says_nothing_goes_as_a_whole(self):
+    def test_a_gang_with_unset_preemptibility_is_preempted_as_a_whole(self):
         template = self.template(labels={"app": "ranks", f"{PREFIX}/gang": "ranks"}, gpus=8, pool=POOL,
                                  annotations={f"{PREFIX}/gang-min": "2"})
         template["spec"].update(priorityClassName="lab-mid", restartPolicy="Never")
@@ -113,7 +113,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         wait_for(lambda: not before & self.uids("ranks"), RUNNING_S, "both ranks are gone")
         self.assertEqual(self.running("ranks"), [])
 
-    def test_a_job_submitted_to_gpuctl_goes_only_if_it_says_so(self):
+    def test_a_job_submitted_to_gpuctl_is_preempted_only_if_it_says_so(self):
         for name, more in (("own", ""), ("willing", ", preemptible: true")):
             text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}, priority: medium{more}}}\n"
                     f"environment: {{image: example/x}}\nresources: {{pool: {POOL}, gpu: 8, cpu: 1, memory: 1Gi}}\n")
@@ -132,7 +132,7 @@ class HigherPriority(Deployments, unittest.TestCase):
 
 
 class RefusedEvictions(Deployments, unittest.TestCase):
-    def test_an_eviction_that_a_disruption_budget_refused_costs_no_move(self):
+    def test_an_eviction_that_a_disruption_budget_refused_is_not_charged(self):
         path = f"/apis/policy/v1/namespaces/{self.namespace}/poddisruptionbudgets"
         self.bed.api("POST", path, {"metadata": {"name": "low"}, "spec": {
             "minAvailable": 2, "selector": {"matchLabels": {"app": "low"}}}}, expect=(201,))
@@ -155,7 +155,7 @@ class RefusedEvictions(Deployments, unittest.TestCase):
 class ManyReplicas(Deployments, unittest.TestCase):
     NODES = 6
 
-    def test_more_than_two_of_48_replicas_go_within_an_hour(self):
+    def test_more_than_two_of_48_replicas_are_evicted_within_an_hour(self):
         self.deploy("web", "lab-low", replicas=48, gpus=1)
         self.wait_running("web", 48, 2 * RUNNING_S)
         for index in range(5):
@@ -168,7 +168,7 @@ class ManyReplicas(Deployments, unittest.TestCase):
 class UsersAreAsked(Deployments, unittest.TestCase):
     CONFIGURATION = {"policy": {"pools": [{"name": POOL, "preemption": {"victims": "preemptible"}}]}}
 
-    def test_a_pool_that_asks_users_stops_only_pods_that_say_yes(self):
+    def test_a_pool_that_requires_consent_preempts_only_pods_that_say_yes(self):
         self.deploy("mid", "lab-mid")
         self.deploy("willing", "lab-mid", annotations={f"{PREFIX}/preemptible": "true"})
         self.wait_running("mid", 1)
@@ -188,7 +188,7 @@ class Guarantee(Deployments, unittest.TestCase):
     CONFIGURATION = {"policy": {"pools": [{"name": POOL, "queues": [
         {"name": "owner", "guaranteed": 1}, {"name": "guest"}]}]}}
 
-    def test_cpu_that_keeps_a_queue_from_its_guaranteed_gpu_comes_back(self):
+    def test_cpu_that_keeps_a_queue_from_its_guaranteed_gpu_is_reclaimed(self):
         self.deploy("firm", "lab-mid", gpus=0, cpu="4", labels={f"{PREFIX}/queue": "guest"})
         self.wait_running("firm", 1)
         self.deploy("own", "lab-mid", gpus=1, cpu="2", labels={f"{PREFIX}/queue": "owner"})

@@ -34,7 +34,7 @@ class Signals(unittest.TestCase):
         self.daemon.process.send(2)
         self.assertEqual(self.daemon.process.wait(25), 0)
 
-    def test_sighup_takes_a_good_configuration_over(self):
+    def test_sighup_applies_a_good_configuration(self):
         wanted = merged(self.daemon.configuration, {"policy": {"pools": [
             {"name": "training-pool", "queues": [{"name": "research", "weight": 3}]}]}})
         self.daemon.write_configuration(wanted)
@@ -179,7 +179,7 @@ class Replay(unittest.TestCase):
 
 
 class Crash(unittest.TestCase):
-    def test_acknowledged_jobs_are_there_after_kill_9(self):
+    def test_acknowledged_jobs_survive_kill_9(self):
         daemon = Daemon().start()
         acknowledged = []
         for number in range(20):

@@ -152,7 +152,7 @@ class Restart(unittest.TestCase):
         self.assertLess(self.seconds_until_bound(lambda: self.start(same, first.folder, wait=False)), AT_ONCE_S * PATIENCE)
         self.assertEqual(self.lease()["leaseTransitions"], epoch + 1)
 
-    def test_after_a_crash_another_pod_waits_as_long_as_the_first_one_is_there(self):
+    def test_after_a_crash_another_pod_waits_while_the_first_one_exists(self):
         first = self.start(self.holder_pod("still-there"))
         self.bind_one()
         self.kill(first)
@@ -168,7 +168,7 @@ class Restart(unittest.TestCase):
         wait_for(lambda: node_of(self.bed, self.namespace, name), 30, lambda: f"bound in the end; {second.process.log()[-2000:]}")
         self.assertIn(other["metadata"]["uid"], self.lease()["holderIdentity"])
 
-    def test_a_standby_takes_over_when_the_pod_of_a_dead_leader_goes(self):
+    def test_a_standby_takes_over_when_the_pod_of_a_dead_leader_is_removed(self):
         first = self.start(self.holder_pod("leader"))
         self.bind_one()
         standby = self.holder_pod("standby")

@@ -106,7 +106,7 @@ class Samples:
         self.delete(sample, "--force")
         self.gone(sample)
 
-    def test_what_can_never_fit_is_said_at_submit(self):
+    def test_what_can_never_fit_is_refused_at_submit(self):
         answer = self.daemon.gpuctl("create", "-f", "-", check=False, namespace=self.namespace, stdin=(
             "kind: training\njob: {name: too-big}\nenvironment: {image: a}\n"
             "resources: {pool: training-pool, gpu: 512, cpu: 8, memory: 32Gi}\n"))

@@ -43,13 +43,13 @@ class Storm(unittest.TestCase):
         cls.bed.api("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {
             "metadata": {"name": "storm-urgent"}, "value": 1000}, expect=(201,))
 
-    def test_a_killed_daemon_loses_nothing_and_gives_nothing_away_twice(self):
+    def test_a_killed_daemon_loses_no_job_and_places_nothing_twice(self):
         chance = random.Random(SEED)
         for trial in range(TRIALS):
             with self.subTest(trial=trial, seed=SEED):
                 self.trial(trial, chance, default_lease=TRIALS >= 10 and trial % 10 == 9)
 
-    def test_the_harness_sees_a_daemon_that_forgets_what_it_had_assumed(self):
+    def test_the_harness_detects_a_daemon_that_forgets_assumed_pods(self):
         chance = random.Random(SEED)
         for trial in range(SEEDED_TRIALS_MAX):
             try:

@@ -92,7 +92,7 @@ class Secure(unittest.TestCase):
         self.assertIn("[pair-1-", once.stdout)
         self.assertEqual(self.gpuctl("delete", "job", "pair").returncode, 0)
 
-    def test_a_strangers_authority_is_not_believed(self):
+    def test_a_wrong_authority_is_not_trusted(self):
         done = self.gpuctl("get", "jobs", ca="strangers")
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("certificate", done.stderr)
@@ -133,7 +133,7 @@ class Secure(unittest.TestCase):
         for connection in silent:
             connection.close()
 
-    def test_a_new_certificate_is_taken_on_reload_and_a_broken_one_is_not(self):
+    def test_a_new_certificate_is_used_on_reload_and_a_broken_one_is_not(self):
         before = self.certificate_now()
         kept = {name: (self.ours / name).read_bytes() for name in ("server.crt", "server.key")}
         again = authority(self.folder / "again")
@@ -170,7 +170,7 @@ class Secure(unittest.TestCase):
 
 
 class ClientCertificates(unittest.TestCase):
-    def test_only_those_of_the_named_authority_are_let_in(self):
+    def test_only_certificates_of_the_named_authority_are_accepted(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-mtls-"))
         self.addCleanup(shutil.rmtree, folder, True)
         ours, strangers = authority(folder / "ours"), authority(folder / "strangers")

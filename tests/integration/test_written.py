@@ -112,7 +112,7 @@ class Files(unittest.TestCase):
         for name in ("one", "two", "three"):
             self.assertIn(f"default/{name} created", done.stdout)
 
-    def test_what_cannot_be_seen_is_named_with_its_place(self):
+    def test_what_is_invisible_is_named_with_its_place(self):
         for text, says in ((JOB.replace("NAME", "a\u200bb"), "2:14: job.name contains U+200B ZERO WIDTH SPACE"),
                            (JOB.replace("gpu: 1", "gpu: 1\u00a0"), "resources.gpu contains U+00A0 NO-BREAK SPACE"),
                            (JOB.replace("job:", "jo\u00adb:"), "this key contains U+00AD SOFT HYPHEN"),
@@ -122,7 +122,7 @@ class Files(unittest.TestCase):
             self.assertEqual(done.returncode, 1, text)
             self.assertIn(says, done.stderr)
 
-    def test_a_lost_value_of_a_variable_changes_nothing_and_is_said(self):
+    def test_a_lost_value_of_a_variable_changes_nothing_and_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             tokens = os.path.join(folder, "tokens")
             with open(tokens, "w", encoding="utf-8") as file:

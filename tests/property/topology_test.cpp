@@ -55,11 +55,11 @@ private:
             for (const std::size_t other : chosen_) {
                 if (domain(other, rules_.required) != here) return false;
             }
-            bool beside = others_.empty();
+            bool is_near = others_.empty();
             for (const std::size_t other : others_) {
-                beside = beside || domain(other, rules_.required) == here;
+                is_near = is_near || domain(other, rules_.required) == here;
             }
-            if (!beside) return false;
+            if (!is_near) return false;
         }
         if (rules_.spread == TopologyLevel::none) return true;
         const std::string here = domain(node, rules_.spread);

@@ -8,7 +8,7 @@
 namespace gpuctl::aio {
 namespace {
 
-TEST(Entropy, a_uuid_has_the_form_of_version_4_and_never_comes_again) {
+TEST(Entropy, a_uuid_has_the_form_of_version_4_and_is_never_repeated) {
     const std::regex form{"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"};
     std::set<std::string> seen;
     for (int i = 0; i < 1'000; ++i) {

@@ -87,7 +87,7 @@ Task<void> signal_body(Loop& loop) {
     EXPECT_EQ(woken, 5);
 }
 
-TEST(Signal, wakes_all_waiters_and_remembers_nothing) {
+TEST(Signal, wakes_all_waiters_and_keeps_no_state) {
     Loop loop;
     run_to_end(loop, signal_body(loop));
 }

@@ -45,7 +45,7 @@ TEST_F(SmallFile, is_read_whole_also_through_a_link) {
     }
 }
 
-TEST_F(SmallFile, says_why_it_is_not_read) {
+TEST_F(SmallFile, that_cannot_be_read_is_an_error_with_its_cause) {
     EXPECT_EQ(why_not(at("nowhere")), "No such file or directory");
     EXPECT_EQ(why_not(at("")), "it is a directory");
     EXPECT_EQ(why_not(write("large", std::string(kSmallFileBytesMax + 1, 'x'))),

@@ -80,7 +80,7 @@ Turns turns_behind_waits(milliseconds wait) {
 
 // The machine may be busy and delay a turn by as much as a wait; not each time, with a wait that
 // grows. If the wait were included, no turn would be shorter than it.
-TEST(Turn, behind_a_wait_is_measured_without_the_wait) {
+TEST(Turn, after_a_wait_is_measured_without_the_wait) {
     constexpr milliseconds kWaitMax{10'000};
     milliseconds wait{10};
     Turns turns = turns_behind_waits(wait);

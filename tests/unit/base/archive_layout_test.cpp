@@ -93,7 +93,7 @@ std::optional<Wanted> converted(const Written& value) {
     return wanted;
 }
 
-TEST(ArchiveLayout, is_the_same_after_a_way_through_its_text) {
+TEST(ArchiveLayout, is_the_same_after_a_round_trip_through_its_text) {
     const Layout layout = layout_of<Whole>();
     const std::string text = to_text(layout);
     EXPECT_NE(text.find("colour:e(red,green,blue,);"), std::string::npos) << text;

@@ -16,7 +16,7 @@ TEST(CompactUid, a_uuid_is_read_back_as_it_was) {
     }
 }
 
-TEST(CompactUid, any_other_text_is_told_from_all_others_and_not_read_back) {
+TEST(CompactUid, any_other_text_differs_from_all_others_and_is_not_read_back) {
     const std::vector<std::string> texts{"",
                                          "a",
                                          "b",

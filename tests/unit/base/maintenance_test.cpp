@@ -23,13 +23,13 @@ void expect_next(const MaintenanceWindow& of, std::int64_t from, std::int64_t be
     EXPECT_EQ(next.end.ms(), end) << "from " << from;
 }
 
-TEST(Maintenance, a_window_that_comes_once_is_over_for_ever) {
+TEST(Maintenance, a_window_without_repetition_ends_for_ever) {
     expect_next(window(100, 50), 1, 100, 150);
     expect_next(window(100, 50), 149, 100, 150);
     expect_next(window(100, 50), 150, 0, 0);
 }
 
-TEST(Maintenance, one_that_comes_again_is_under_way_or_next) {
+TEST(Maintenance, a_repeated_window_is_open_or_has_a_next_occurrence) {
     const MaintenanceWindow weekly = window(100, 50, 1'000);
     expect_next(weekly, 1, 100, 150);
     expect_next(weekly, 100, 100, 150);
@@ -40,9 +40,11 @@ TEST(Maintenance, one_that_comes_again_is_under_way_or_next) {
     expect_next(weekly, 987'654'321, 987'655'100, 987'655'150);
 }
 
-TEST(Maintenance, without_a_length_there_is_none) { expect_next(window(100, 0, 10), 1, 0, 0); }
+TEST(Maintenance, a_window_without_a_length_never_opens) {
+    expect_next(window(100, 0, 10), 1, 0, 0);
+}
 
-TEST(Maintenance, covers_nodes_of_which_all_holds_that_is_given) {
+TEST(Maintenance, covers_nodes_that_match_all_given_conditions) {
     NodeFacts node;
     node.name = "a";
     node.pool = "p";
@@ -63,7 +65,7 @@ TEST(Maintenance, covers_nodes_of_which_all_holds_that_is_given) {
     }
 }
 
-TEST(Maintenance, nobody_is_stopped_whom_no_controller_makes_again) {
+TEST(Maintenance, pods_without_a_controller_are_not_drained) {
     PodFacts pod;
     pod.preemptible = true;
     EXPECT_FALSE(is_stopped_by(Drain::all, pod));

@@ -41,7 +41,7 @@ TEST(Addresses, a_port_beyond_65535_reaches_no_server) {
     }
 }
 
-TEST(Addresses, a_path_goes_before_that_of_every_request) {
+TEST(Addresses, a_path_is_prepended_to_that_of_every_request) {
     for (const char* path : {"/gpu", "/gpu/", "/gpu//"}) {
         CannedServer server{200, kJson, "{}"};
         EXPECT_EQ(server.run({"describe", "job", "b1"}, "http", path).request_line,
@@ -53,13 +53,13 @@ TEST(Addresses, a_path_goes_before_that_of_every_request) {
     EXPECT_TRUE(holds(outcome.request, "Upgrade: websocket"));
 }
 
-TEST(Addresses, the_scheme_has_no_case) {
+TEST(Addresses, the_scheme_is_compared_without_case) {
     CannedServer server{200, kJson, "{}"};
     EXPECT_EQ(server.run({"describe", "job", "b1"}, "HTTP").request_line,
               "GET /api/v1/jobs/b1 HTTP/1.1");
 }
 
-TEST(Addresses, that_cannot_be_meant_are_refused_before_anything_is_sent) {
+TEST(Addresses, that_are_invalid_are_refused_before_any_request) {
     const struct {
         const char* server;
         const char* why;
@@ -186,7 +186,7 @@ TEST(Habits, of_other_command_lines_are_understood) {
     EXPECT_FALSE(holds(outcome.err, "=jsn")) << outcome.err;
 }
 
-TEST(Values, that_are_empty_or_hold_what_cannot_be_seen_are_no_values) {
+TEST(Values, that_are_empty_or_have_invisible_characters_are_refused) {
     const struct {
         std::vector<std::string> words;
         const char* says;

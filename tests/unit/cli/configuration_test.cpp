@@ -38,7 +38,7 @@ protected:
     const std::string path_ = testing::TempDir() + "configuration_test.yaml";
 };
 
-TEST_F(Configuration, a_context_gives_what_the_command_line_leaves_open) {
+TEST_F(Configuration, a_context_gives_the_values_that_the_command_line_omits) {
     write("current-context: lab\ncontexts:\n  lab: {token: secret, namespace: team-a}\n");
     CannedServer server{200, "application/json", "{}"};
     const auto outcome = server.run({"get", "jobs", "--context", "lab"});
@@ -46,7 +46,7 @@ TEST_F(Configuration, a_context_gives_what_the_command_line_leaves_open) {
     EXPECT_NE(outcome.request_line.find("namespace=team-a"), std::string::npos);
 }
 
-TEST_F(Configuration, all_namespaces_leaves_that_of_the_context_aside) {
+TEST_F(Configuration, all_namespaces_overrides_the_namespace_of_the_context) {
     write("current-context: lab\ncontexts:\n  lab: {token: secret, namespace: team-a}\n");
     setenv("DEFAULT_NAMESPACE", "team-c", 1);
     CannedServer server{200, "application/json", "{}"};
@@ -106,7 +106,7 @@ TEST_F(Configuration, an_unknown_context_is_reported_with_the_known_ones) {
                   ": the context does not exist; did you mean lab? the file has: lab\n");
 }
 
-TEST_F(Configuration, a_character_that_cannot_be_seen_in_the_current_context_is_named) {
+TEST_F(Configuration, an_invisible_character_in_the_current_context_is_named) {
     const Outcome outcome = with("current-context: a\u200b\ncontexts: {a: {}}\n");
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_NE(outcome.err.find(":1: current-context "), std::string::npos) << outcome.err;
@@ -150,7 +150,7 @@ TEST_F(Configuration, a_broken_file_is_reported_with_its_line_and_what_to_do) {
     EXPECT_EQ(outcome.err.find("yaml-cpp"), std::string::npos) << outcome.err;
 }
 
-TEST_F(Configuration, an_empty_file_gives_nothing) { EXPECT_EQ(with("# later\n").exit_code, 0); }
+TEST_F(Configuration, an_empty_file_sets_no_value) { EXPECT_EQ(with("# later\n").exit_code, 0); }
 
 }  // namespace
 }  // namespace gpuctl::cli

@@ -64,7 +64,7 @@ TEST(Finished, a_complete_list_writes_nothing_to_stderr) {
     EXPECT_TRUE(nlohmann::json::parse(outcome.out).is_array());
 }
 
-TEST(Finished, a_summary_is_described_with_why_it_failed_and_what_is_not_kept) {
+TEST(Finished, a_summary_is_described_with_its_failure_and_the_details_that_are_not_kept) {
     const nlohmann::json job{
         {"name", "llm"},
         {"status", "Failed"},

@@ -72,7 +72,7 @@ TEST(Formats, one_json_document_holds_unreadable_files_too) {
     }
 }
 
-TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
+TEST(Formats, that_a_command_cannot_print_are_refused_with_the_supported_ones) {
     using Words = std::vector<std::string>;
     for (const Words& words :
          {Words{"create", "-f", "x", "-o", "wide"}, Words{"delete", "job", "x", "-o", "wide"},
@@ -87,7 +87,7 @@ TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
     }
 }
 
-TEST(Formats, of_documents_hold_what_is_wrong_with_the_command_line) {
+TEST(Formats, of_documents_have_the_errors_of_the_command_line) {
     using Words = std::vector<std::string>;
     for (const Words& words :
          {Words{"get", "jobs", "--json", "--kind", "nosuch"},

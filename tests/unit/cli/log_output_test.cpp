@@ -92,7 +92,7 @@ TEST_F(LogOutputTest, a_pipe_gets_a_bar_as_a_line_at_most_each_second) {
     EXPECT_TRUE(out_.str().ends_with("100%\n100%\n")) << "but another line of that text is another";
 }
 
-TEST_F(LogOutputTest, a_pipe_gets_whole_lines_of_what_only_grows) {
+TEST_F(LogOutputTest, a_pipe_gets_complete_lines_of_growing_text) {
     LogOutput output = pipe();
     output.partial("p", "Load", false);
     now_ += milliseconds{5'000};

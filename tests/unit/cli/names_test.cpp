@@ -9,7 +9,7 @@
 namespace gpuctl::cli {
 namespace {
 
-TEST(Names, of_jobs_are_taken_in_every_spelling_that_is_printed) {
+TEST(Names, of_jobs_are_accepted_in_every_spelling_that_is_printed) {
     for (const char* name : {"team-a/b1", "job/team-a/b1", "jobs/team-a/b1"}) {
         for (const auto& [words, target] :
              {std::pair{std::vector<std::string>{"describe", "job"}, "b1?"},
@@ -60,7 +60,7 @@ TEST(Names, with_a_namespace_win_over_the_default_one_and_contradict_no_flag_sil
     }
 }
 
-TEST(Names, that_are_none_are_refused_with_the_spellings_there_are) {
+TEST(Names, that_are_invalid_are_refused_with_the_valid_spellings) {
     for (const char* name : {"a/", "/b", "a/b/c", "job/", "job/a/b/c"}) {
         CannedServer server{200, kJson, "{}"};
         const auto outcome = server.run({"logs", name});
@@ -103,7 +103,7 @@ TEST(Names, of_queues_and_pools_select_among_jobs) {
         << outcome.request_line;
 }
 
-TEST(Names, of_pools_and_nodes_are_taken_as_get_prints_them) {
+TEST(Names, of_pools_and_nodes_are_accepted_as_get_prints_them) {
     CannedServer pool{200, kJson, "{}"};
     EXPECT_EQ(pool.run({"describe", "pool", "pool/p"}).request_line,
               "GET /api/v1/pools/p HTTP/1.1");

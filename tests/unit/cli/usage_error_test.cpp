@@ -25,7 +25,7 @@ void expect_refused(const std::vector<Refused>& cases) {
     }
 }
 
-TEST(UsageError, of_a_flag_names_the_flags_that_are_near) {
+TEST(UsageError, of_a_flag_names_similar_flags) {
     expect_refused({
         {{"get", "jobs", "--summry"},
          "unknown flag --summry of `gpuctl get jobs`; did you mean --summary? See `gpuctl get jobs "
@@ -51,7 +51,7 @@ TEST(UsageError, of_a_flag_comes_before_the_missing_argument) {
     });
 }
 
-TEST(UsageError, of_a_command_names_the_commands_that_are_near) {
+TEST(UsageError, of_a_command_names_similar_commands) {
     expect_refused({
         {{"gte"}, "unknown command `gte` of `gpuctl`; did you mean `get`? See `gpuctl --help`."},
         {{"desc", "job", "a"},
@@ -62,7 +62,7 @@ TEST(UsageError, of_a_command_names_the_commands_that_are_near) {
     });
 }
 
-TEST(UsageError, of_a_kind_names_what_is_near_or_all_of_them) {
+TEST(UsageError, of_a_kind_names_similar_kinds_or_all_of_them) {
     expect_refused({
         {{"get", "poolz"},
          "`gpuctl get` has no kind `poolz`; did you mean `pools`? See `gpuctl get --help`."},
@@ -110,7 +110,7 @@ TEST(UsageError, of_arguments_says_which_is_missing_or_too_many) {
     });
 }
 
-TEST(UsageError, of_a_value_names_the_values_that_are_near) {
+TEST(UsageError, of_a_value_names_similar_values) {
     expect_refused({
         {{"get", "jobs", "--kind", "trainig"},
          "--kind: `trainig` is not one of training, inference, notebook, compute or pod; did you "

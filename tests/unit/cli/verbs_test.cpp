@@ -51,7 +51,7 @@ TEST(Logs, a_refused_follow_shows_its_code_and_sentence) {
     EXPECT_EQ(unauthorized.err, "error (Unauthorized): a token, please\n");
 }
 
-TEST(Explain, of_a_job_that_runs_in_part_says_how_much_and_what_the_rest_waits_for) {
+TEST(Explain, of_a_partly_running_job_shows_the_running_part_and_the_reasons_of_the_rest) {
     CannedServer half{
         200, "application/json",
         R"({"namespace":"default","jobId":"ring","status":"Running","pool":"p",)"
@@ -66,7 +66,7 @@ TEST(Explain, of_a_job_that_runs_in_part_says_how_much_and_what_the_rest_waits_f
               "  1. binding pod ring-1 was refused");
 }
 
-TEST(WhatIf, shows_what_waits_why_and_what_would_help_with_an_exit_code_for_scripts) {
+TEST(WhatIf, shows_blockers_and_remedies_with_an_exit_code_for_scripts) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";
     CannedServer waits{
@@ -116,7 +116,7 @@ TEST(WhatIf, shows_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
               "  t/wide, which continues without 1 GPU (wide-3): no work is lost\n");
 }
 
-TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
+TEST(WhatIf, lists_the_changes_that_were_tried_when_none_suffices) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";
     const std::string waits =
@@ -144,7 +144,7 @@ TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
               head + "Two changes together would:\n  - it would if\n");
 }
 
-TEST(Preview, says_which_queues_are_gone_and_how_many_had_not_started_in_fact) {
+TEST(Preview, shows_removed_queues_and_how_many_jobs_had_not_started_in_fact) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "policy: {}\n";
     CannedServer server{

@@ -37,13 +37,13 @@ inline aio::Deadline soon() { return aio::Deadline::in(std::chrono::seconds{60})
 
 // The inputs of an engine in the random simulation of that seed: faults, restarts, policies and
 // all.
-inline std::vector<Input> random_inputs(std::uint64_t seed, int moments = 12) {
+inline std::vector<Input> random_inputs(std::uint64_t seed, int steps = 12) {
     constexpr std::size_t kLeast = 600;  // some simulations are quiet
     std::vector<Input> inputs;
     sim::RandomWorld world{seed, nullptr, [&](const Engine&, const Input& input, const auto&) {
                                inputs.push_back(input);
                            }};
-    world.run(moments);
+    world.run(steps);
     while (inputs.size() < kLeast && world.violations().empty()) world.run(1);
     // The first inputs were applied while the world was created, before it recorded them.
     const auto first = static_cast<std::uint64_t>(inputs.front().sequence);

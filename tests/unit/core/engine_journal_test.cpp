@@ -109,7 +109,7 @@ struct Running {
 
 std::uint64_t hash_of(const Engine& engine) { return engine.state_hash(); }
 
-aio::Task<void> live(Running& world) {
+aio::Task<void> submit_and_query(Running& world) {
     co_await world.start();
     for (int round = 0; round < 6; ++round) {
         co_await world.submit(10 * round, 10);
@@ -134,15 +134,15 @@ aio::Task<void> live(Running& world) {
     co_await world.end();
 }
 
-TEST(EngineJournal, snapshots_are_made_while_the_loop_goes_on_and_give_its_state) {
+TEST(EngineJournal, snapshots_are_written_while_the_loop_runs_and_restore_its_state) {
     Running world{64u << 20, 100};
-    run_to_end(world.loop, live(world));
+    run_to_end(world.loop, submit_and_query(world));
     EXPECT_GE(world.folder.files("snapshot-").size(), 1u);
 }
 
 TEST(EngineJournal, many_small_segments_are_rolled_between_turns) {
     Running world{4'000, 150};
-    run_to_end(world.loop, live(world));
+    run_to_end(world.loop, submit_and_query(world));
 }
 
 aio::Task<void> damage_and_go_on(Running& world) {
@@ -154,7 +154,7 @@ aio::Task<void> damage_and_go_on(Running& world) {
     damage(world.folder.files("journal-").front());
     co_await world.submit(20, 60);
     const bool rescued = co_await world.until([&] { return world.snapshots("rescued") == 1; });
-    EXPECT_TRUE(rescued) << "what is in memory replaces what can no longer be read";
+    EXPECT_TRUE(rescued) << "the state in memory replaces damaged files";
     EXPECT_EQ(world.recorder.counter(Metric::loop_exports).value(), 1u);
     EXPECT_FALSE(world.engine->broken());
     co_await world.submit(80, 5);
@@ -208,7 +208,7 @@ aio::Task<void> ask_of_damaged(Running& world) {
     co_await world.end();
 }
 
-TEST(EngineJournal, a_question_that_finds_the_files_damaged_has_them_replaced) {
+TEST(EngineJournal, a_query_that_finds_damaged_files_has_them_replaced) {
     Running world{4'000, 1'000'000};
     run_to_end(world.loop, ask_of_damaged(world));
 }

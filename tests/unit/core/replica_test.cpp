@@ -77,9 +77,9 @@ struct Asking {
     std::unique_ptr<Replica> replica;
 };
 
-// QueryResult at random times of a random simulation, sometimes after a snapshot, or after the
-// replica was dropped.
-aio::Task<void> live(Asking& world, std::uint64_t seed) {
+// Queries at random times of a random simulation, sometimes after a snapshot, or after the replica
+// was dropped.
+aio::Task<void> run_random(Asking& world, std::uint64_t seed) {
     const std::vector<Input> inputs = random_inputs(seed);
     Rng rng{seed};
     int asked = 0;
@@ -101,28 +101,28 @@ aio::Task<void> live(Asking& world, std::uint64_t seed) {
     co_await world.end();
 }
 
-TEST(Replica, has_the_state_that_the_loop_had_when_it_was_asked_in_random_lives) {
+TEST(Replica, answers_with_the_state_of_the_loop_at_the_query_in_random_simulations) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         Asking world;
-        run_to_end(world.loop, live(world, seed));
+        run_to_end(world.loop, run_random(world, seed));
         EXPECT_GT(world.recorder.counter(metrics::Metric::loop_exports).value(), 0u);
     }
 }
 
-TEST(Replica, made_of_the_files_it_has_that_state_too_and_the_loop_exports_nothing) {
+TEST(Replica, made_from_files_answers_with_that_state_and_the_loop_exports_nothing) {
     for (std::uint64_t seed = 5; seed <= 8; ++seed) {
         Asking world{of_files()};
-        run_to_end(world.loop, live(world, seed));
+        run_to_end(world.loop, run_random(world, seed));
         EXPECT_EQ(world.recorder.counter(metrics::Metric::loop_exports).value(), 0u);
     }
 }
 
-TEST(Replica, that_is_given_up_again_and_again_has_that_state_too) {
+TEST(Replica, that_is_dropped_repeatedly_answers_with_that_state) {
     for (std::uint64_t seed = 9; seed <= 12; ++seed) {
         ReplicaSettings settings = of_files();
         settings.waiting_bytes_max = 20'000;  // a few hundred inputs
         Asking world{settings};
-        run_to_end(world.loop, live(world, seed));
+        run_to_end(world.loop, run_random(world, seed));
         EXPECT_GT(world.recorder.counter(metrics::Metric::replica_behind).value(), 0u);
     }
 }
@@ -142,7 +142,7 @@ aio::Task<void> ask_and_wait(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, goes_when_it_is_not_asked_for_a_while_and_comes_back_when_it_is) {
+TEST(Replica, is_dropped_when_it_is_idle_and_created_again_for_the_next_query) {
     ReplicaSettings settings = of_files();
     settings.kept_unasked = std::chrono::milliseconds{40};
     Asking world{settings};
@@ -168,7 +168,7 @@ aio::Task<void> compact_unasked(Asking& world) {
     EXPECT_EQ(found.engine.state_hash(), world.engine.state_hash());
 }
 
-TEST(Replica, made_for_a_snapshot_goes_with_it) {
+TEST(Replica, made_for_a_snapshot_is_dropped_after_it) {
     Asking world{of_files()};
     run_to_end(world.loop, compact_unasked(world));
 }
@@ -180,12 +180,12 @@ aio::Task<void> ask_of_damaged_files(Asking& world) {
     EXPECT_TRUE(written.has_value());
     world.take(inputs, 200, 300);
     damage(world.folder.files("snapshot-").front());
-    int told = 0;
-    world.replica->on_damage([&told] { ++told; });
+    int reports = 0;
+    world.replica->on_damage([&reports] { ++reports; });
     Result<std::uint64_t> hash = co_await world.ask_hash();
     EXPECT_FALSE(hash.has_value());
     EXPECT_EQ(code_of(hash), ErrorCode::JournalDamaged);
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reports, 1);
     EXPECT_FALSE(world.replica->is_there());
     // The state in memory replaces the files.
     EXPECT_TRUE(world.journal->write_snapshot(world.engine, world.next).has_value());
@@ -206,8 +206,8 @@ aio::Task<void> ask_again_at_once(Asking& world) {
     const std::vector<Input> inputs = random_inputs(23);
     world.take(inputs, 0, 100);
     std::filesystem::remove(world.folder.files("journal-").front());
-    int told = 0;
-    world.replica->on_damage([&told] { ++told; });
+    int reports = 0;
+    world.replica->on_damage([&reports] { ++reports; });
     for (int i = 0; i < 3; ++i) {
         Result<std::uint64_t> hash = co_await world.ask_hash();
         EXPECT_FALSE(hash.has_value());
@@ -218,7 +218,7 @@ aio::Task<void> ask_again_at_once(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, that_cannot_be_made_is_not_tried_again_at_once) {
+TEST(Replica, that_cannot_be_created_is_not_retried_at_once) {
     Asking world{of_files()};
     run_to_end(world.loop, ask_again_at_once(world));
 }
@@ -239,7 +239,7 @@ aio::Task<void> compact_something_else(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, that_decided_otherwise_than_the_loop_writes_no_snapshot) {
+TEST(Replica, whose_decisions_differ_from_the_loop_writes_no_snapshot) {
     Asking world{of_files()};
     run_to_end(world.loop, compact_something_else(world));
 }
@@ -261,7 +261,7 @@ aio::Task<void> until_reached(Gate& gate) {
     while (!gate.was_reached && !patience.passed()) {
         co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{1}));
     }
-    EXPECT_TRUE(gate.was_reached) << "the worker never came to the question";
+    EXPECT_TRUE(gate.was_reached) << "the worker did not start the query";
 }
 
 aio::Task<void> ask_while_busy(Asking& world) {
@@ -286,7 +286,7 @@ aio::Task<void> ask_while_busy(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, a_question_ends_at_its_deadline_and_the_next_one_is_answered) {
+TEST(Replica, a_query_ends_at_its_deadline_and_the_next_one_is_answered) {
     Asking world;
     run_to_end(world.loop, ask_while_busy(world));
 }
@@ -311,7 +311,7 @@ aio::Task<void> ask_too_much(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, takes_so_many_questions_at_once_and_turns_the_others_away) {
+TEST(Replica, accepts_a_bounded_number_of_queries_and_refuses_the_rest) {
     ReplicaSettings settings;
     settings.questions_max = 3;
     Asking world{settings};
@@ -338,7 +338,7 @@ aio::Task<void> stop_while_asked(Asking& world) {
     co_await until_reached(gate);
     const aio::Deadline too_brief = aio::Deadline::in(std::chrono::milliseconds{10});
     const bool ended_at_once = co_await world.replica->stop(too_brief);
-    EXPECT_FALSE(ended_at_once) << "the worker is in the middle of something";
+    EXPECT_FALSE(ended_at_once) << "the worker is busy";
     gate.is_open = true;
     const bool ended = co_await world.replica->stop(soon());
     EXPECT_TRUE(ended);
@@ -351,7 +351,7 @@ aio::Task<void> stop_while_asked(Asking& world) {
     EXPECT_EQ(code_of(late), ErrorCode::ShuttingDown);
 }
 
-TEST(Replica, stopping_answers_what_waits_and_says_whether_the_worker_came_to_its_end) {
+TEST(Replica, stopping_answers_waiting_queries_and_reports_whether_the_worker_ended) {
     Asking world;
     run_to_end(world.loop, stop_while_asked(world));
 }
@@ -366,7 +366,7 @@ aio::Task<void> ask_behind_a_broken_journal(Asking& world) {
     co_await world.end();
 }
 
-TEST(Replica, a_large_state_cannot_be_asked_once_the_journal_broke) {
+TEST(Replica, a_large_state_cannot_be_queried_after_the_journal_failed) {
     Asking world{of_files()};
     run_to_end(world.loop, ask_behind_a_broken_journal(world));
 }

@@ -254,7 +254,7 @@ aio::Task<void> ask_oddly(Daemon& daemon) {
         << refused.body;
 }
 
-TEST(Api, whatever_can_be_got_has_a_head_and_coded_bodies_are_refused_as_such) {
+TEST(Api, every_get_route_has_a_head_and_encoded_bodies_are_refused) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_oddly);
 }

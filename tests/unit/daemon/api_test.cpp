@@ -255,7 +255,7 @@ aio::Task<void> ask_for_more_than_there_is(Daemon& daemon) {
     EXPECT_EQ(foreign.status, 400) << foreign.body;
 }
 
-TEST(Api, another_configuration_is_checked_against_the_cluster_that_runs) {
+TEST(Api, another_configuration_is_checked_against_the_running_cluster) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_for_more_than_there_is);
 }
@@ -298,7 +298,7 @@ aio::Task<void> reload_twice(Daemon& daemon) {
               std::string::npos);
 }
 
-TEST(Api, a_reload_that_cannot_be_taken_whole_changes_nothing) {
+TEST(Api, a_reload_that_cannot_be_applied_completely_changes_nothing) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(reload_twice);
 }

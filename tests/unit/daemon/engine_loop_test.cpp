@@ -22,7 +22,7 @@ aio::Task<void> submit_one(World& world) {
     EXPECT_TRUE(answered && answer->value());
 }
 
-TEST(EngineLoop, effects_leave_after_the_flush_and_answers_after_the_sync) {
+TEST(EngineLoop, effects_are_carried_out_after_the_flush_and_requests_answered_after_the_sync) {
     World{}.run(submit_one);
 }
 
@@ -108,7 +108,7 @@ aio::Task<void> fail_to_flush(World& world) {
     EXPECT_TRUE(world.cluster.effects.empty());
 }
 
-TEST(EngineLoop, a_failed_flush_lets_no_effect_out) { World{}.run(fail_to_flush); }
+TEST(EngineLoop, no_effect_is_carried_out_after_a_failed_flush) { World{}.run(fail_to_flush); }
 
 aio::Task<void> fail_to_plan(World& world) {
     world.journal.plan_fails = true;
@@ -128,7 +128,7 @@ aio::Task<void> fail_to_plan(World& world) {
     EXPECT_TRUE(world.engine.broken());
 }
 
-TEST(EngineLoop, a_submit_behind_which_planning_breaks_the_journal_is_answered) {
+TEST(EngineLoop, a_submit_is_answered_although_the_following_plan_breaks_the_journal) {
     World{}.run(fail_to_plan);
 }
 
@@ -178,7 +178,7 @@ aio::Task<void> submit_same_twice(World& world) {
     EXPECT_TRUE(stored && first->value());
 }
 
-TEST(EngineLoop, the_same_name_twice_in_one_breath_is_stored_once) {
+TEST(EngineLoop, two_submits_of_the_same_name_in_one_batch_are_stored_once) {
     World{}.run(submit_same_twice);
 }
 
@@ -270,7 +270,7 @@ aio::Task<void> stop_in_mid_wait(World& world) {
     EXPECT_LT(aio::Clock::now() - started, std::chrono::seconds{1});
 }
 
-TEST(EngineLoop, stopping_waits_for_no_tick) { World{}.run(stop_in_mid_wait); }
+TEST(EngineLoop, stopping_does_not_wait_for_the_next_tick) { World{}.run(stop_in_mid_wait); }
 
 aio::Task<void> break_in_mid_batch(World& world) {
     const std::uint64_t before = world.engine.engine().state_hash();

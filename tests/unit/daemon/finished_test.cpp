@@ -87,7 +87,7 @@ aio::Task<void> show_summaries(Daemon& daemon) {
     EXPECT_EQ(daemon.app->engine().history().of({"default", "b"}).size(), 0U);
 }
 
-TEST(Finished, of_all_but_the_newest_a_summary_is_listed_and_what_was_removed_is_counted) {
+TEST(Finished, older_jobs_are_listed_as_summaries_and_removed_ones_are_counted) {
     TempDir directory;
     Daemon{short_memory(directory.path(), 1, 3)}.run(show_summaries);
 }

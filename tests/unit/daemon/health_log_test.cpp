@@ -15,7 +15,7 @@ std::vector<std::string> changes_of(HealthChanges& changes, std::vector<ports::H
 
 using Lines = std::vector<std::string>;
 
-TEST(HealthChanges, a_line_is_logged_when_it_changes_and_not_while_it_stays) {
+TEST(HealthChanges, a_status_is_logged_when_it_changes_and_not_again) {
     HealthChanges changes;
     EXPECT_EQ(changes_of(changes, {{"api-server", true, ""}}), Lines{});
     EXPECT_EQ(changes_of(changes, {{"api-server", false, "no answer for 15 s"}}),

@@ -13,7 +13,7 @@ JobSubmitted submitted(const ObjectKey& key) {
     return event;
 }
 
-TEST(History, the_end_of_a_job_that_was_asked_to_be_deleted_is_no_warning) {
+TEST(History, the_end_of_a_job_that_a_user_deleted_is_no_warning) {
     const ObjectKey key{"team-a", "llm"};
     History history;
     history.on_event(submitted(key), Instant{1});
@@ -23,7 +23,7 @@ TEST(History, the_end_of_a_job_that_was_asked_to_be_deleted_is_no_warning) {
     EXPECT_FALSE(history.of(key).front().warning) << history.of(key).front().message;
 }
 
-TEST(History, a_workload_that_went_by_itself_is_a_warning) {
+TEST(History, a_workload_that_was_removed_without_a_request_is_a_warning) {
     const ObjectKey key{"team-a", "llm"};
     History history;
     history.on_event(submitted(key), Instant{1});
@@ -56,7 +56,7 @@ TEST(History, an_eviction_is_recorded_when_it_happened_and_a_refusal_as_refused)
     EXPECT_EQ(history.of(key).front().object, "Pod/low-0");
 }
 
-TEST(History, of_a_job_of_which_a_summary_is_kept_nothing_is_remembered) {
+TEST(History, a_summarized_job_has_no_history) {
     const ObjectKey key{"team-a", "llm"};
     History history;
     history.on_event(submitted(key), Instant{1});
@@ -117,7 +117,7 @@ TEST(History, past_events_of_pods_have_their_own_time) {
     EXPECT_EQ(events[3].reason, "Scheduled");
 }
 
-TEST(History, jobs_that_people_call_the_same_have_a_past_of_their_own) {
+TEST(History, jobs_of_the_same_shown_name_have_separate_histories) {
     History history;
     const ObjectKey mine{"team-a", "web"};
     const ObjectKey theirs{"team-a", "Deployment.6d8f:web"};

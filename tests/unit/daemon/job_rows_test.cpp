@@ -34,7 +34,7 @@ JobRecord training(const std::string& name, std::int32_t ranks) {
     return record;
 }
 
-TEST(JobRows, in_a_list_of_pods_a_job_without_pods_has_nothing_that_could_be_ready) {
+TEST(JobRows, in_a_list_of_pods_a_job_without_pods_has_no_ready_count) {
     EngineWorld world;
     world.send(JobSubmitted{training("llm", 2)});
     EXPECT_EQ(page(world, {})["items"][0]["ready"], "0/2");
@@ -79,7 +79,7 @@ TEST(JobRows, a_page_begins_where_the_one_before_it_ended) {
     EXPECT_EQ(page(world, by_pod(), 5, 7)["items"].size(), 0U);
 }
 
-TEST(JobRows, of_a_finished_job_of_which_a_summary_is_kept_say_so) {
+TEST(JobRows, of_a_summarized_job_say_that_it_is_a_summary) {
     EngineWorld world;
     world.add(test::node("a", 2));
     Policy policy;

@@ -106,7 +106,7 @@ aio::Task<void> watch_a_bar(Daemon& daemon) {
     }
 }
 
-TEST(LogFrames, of_a_progress_bar_show_it_while_it_is_drawn_and_look_as_documented) {
+TEST(LogFrames, of_a_progress_bar_show_it_while_it_is_drawn_in_the_documented_form) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(watch_a_bar);
 }

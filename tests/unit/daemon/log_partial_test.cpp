@@ -109,7 +109,7 @@ aio::Task<void> cut_in_a_line(World& world) {
     EXPECT_EQ(reader->lines.size(), 16u);
 }
 
-TEST(LogPartial, an_upstream_cut_inside_a_line_neither_loses_nor_repeats_nor_shows_old_ones) {
+TEST(LogPartial, an_upstream_cut_inside_a_line_neither_loses_nor_repeats_nor_shows_old_lines) {
     World{}.run(cut_in_a_line);
 }
 
@@ -142,7 +142,7 @@ aio::Task<void> cut_behind_a_long_line(World& world) {
     EXPECT_GE(world.source.follows, 4);
 }
 
-TEST(LogPartial, the_end_of_a_long_line_is_no_line_when_it_comes_again_without_its_time) {
+TEST(LogPartial, the_repeated_end_of_a_long_line_without_its_time_is_no_line) {
     World{}.run(cut_behind_a_long_line);
 }
 
@@ -216,7 +216,7 @@ aio::Task<void> last_words(World& world) {
     EXPECT_EQ(reader->lines, (std::vector<std::string>{"one", "last wor"}));
 }
 
-TEST(LogPartial, what_a_pod_was_writing_when_it_went_is_its_last_line) { World{}.run(last_words); }
+TEST(LogPartial, an_unfinished_line_of_a_removed_pod_is_its_last_line) { World{}.run(last_words); }
 
 }  // namespace
 }  // namespace gpuctl::logs

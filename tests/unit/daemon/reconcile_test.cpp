@@ -35,7 +35,7 @@ protected:
     std::uint64_t sequence_ = 0;
 };
 
-TEST_F(ReconcilerTest, what_was_deleted_while_the_daemon_was_down_is_removed) {
+TEST_F(ReconcilerTest, objects_deleted_while_the_daemon_was_down_are_removed) {
     feed(node("a"));
     feed(node("b"));
     feed(pod("stays", "u1", "a"));
@@ -79,7 +79,7 @@ TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_is_removed) {
     EXPECT_EQ(std::get<WorkloadRemoved>(events[0]).job_uid, "uid-went");
 }
 
-TEST_F(ReconcilerTest, of_summarized_jobs_what_vanished_is_removed_too) {
+TEST_F(ReconcilerTest, vanished_objects_of_summarized_jobs_are_removed_too) {
     const std::string went = "01234567-89ab-cdef-0123-456789abcdef";
     const std::string stays = "11234567-89ab-cdef-0123-456789abcdef";
     Policy policy;

@@ -35,7 +35,7 @@ TEST(RouteTable, only_these_answer_without_a_token) {
     }
 }
 
-TEST(RouteTable, whatever_changes_something_needs_more_than_a_viewer) {
+TEST(RouteTable, every_route_that_changes_state_needs_more_than_a_viewer) {
     for (const Route& route : routes()) {
         if (route.verb != "GET") {
             EXPECT_GE(route.role, Role::user) << route.pattern;

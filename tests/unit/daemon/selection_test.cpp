@@ -37,7 +37,7 @@ TEST(Selection, by_pool_finds_the_jobs_of_a_pool_whose_last_node_is_gone) {
     EXPECT_FALSE(pool_of(world.engine.listing(), call)) << "nothing is left of it";
 }
 
-TEST(Selection, by_pool_finds_one_that_is_configured_and_has_neither_node_nor_job) {
+TEST(Selection, by_pool_finds_a_configured_pool_without_nodes_and_jobs) {
     test::EngineWorld world;
     Policy policy;
     policy.pools.emplace_back().name = "later";

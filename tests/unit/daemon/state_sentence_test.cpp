@@ -24,7 +24,7 @@ PodView pod(PodPhase phase, std::string status) {
     return view;
 }
 
-TEST(StateSentence, a_running_job_says_since_when) {
+TEST(StateSentence, a_running_job_has_its_start_time) {
     JobView running = job("Running");
     running.started_at = Instant{1'000};
     running.pods_running = 2;

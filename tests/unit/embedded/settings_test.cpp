@@ -7,7 +7,7 @@
 namespace gpuctl::embedded {
 namespace {
 
-TEST(EmbeddedNodes, gpus_that_are_cut_are_offered_by_slices) {
+TEST(EmbeddedNodes, partitioned_gpus_are_offered_as_slices) {
     NodeGroup group;
     group.name = "cut";
     group.gpus = 2;
@@ -20,7 +20,7 @@ TEST(EmbeddedNodes, gpus_that_are_cut_are_offered_by_slices) {
     EXPECT_EQ(nodes.at(0).allocatable.gpus, expected);
 }
 
-TEST(EmbeddedNodes, gpus_that_are_shared_are_offered_by_replicas) {
+TEST(EmbeddedNodes, shared_gpus_are_offered_as_replicas) {
     NodeGroup group;
     group.name = "shared";
     group.gpus = 2;

@@ -10,7 +10,7 @@ namespace {
 
 const std::atomic<bool> kGoesOn{false};
 
-TEST_F(JournalTest, what_follows_a_roll_is_in_a_new_segment_and_all_of_it_is_read) {
+TEST_F(JournalTest, inputs_after_a_roll_are_in_a_new_segment_and_all_are_read) {
     auto journal = open();
     fill(**journal, 1, 10, 5);
     EXPECT_EQ(files().size(), 1u);

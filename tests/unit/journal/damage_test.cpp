@@ -80,7 +80,7 @@ TEST_F(DamageTest, a_cut_anywhere_leaves_exactly_the_whole_records_before_it) {
     }
 }
 
-TEST_F(DamageTest, a_flipped_byte_is_refused_or_costs_only_records_without_a_witness) {
+TEST_F(DamageTest, a_flipped_byte_is_refused_or_costs_only_records_that_no_later_record_confirms) {
     const std::string bytes = make_journal(8, false);
     const std::vector<std::size_t> frames = frames_of(bytes);
     // The last batch of two was written when all records before it were on disk.
@@ -137,7 +137,7 @@ TEST_F(DamageTest, a_last_segment_of_nothing_but_garbage_is_refused_unless_it_is
     EXPECT_FALSE(inputs_in(zeros + std::string(100, '\0')).has_value());
 }
 
-TEST_F(DamageTest, a_missing_end_starts_with_a_doubt) {
+TEST_F(DamageTest, a_start_with_an_empty_or_missing_last_segment_has_a_doubt) {
     const auto begin = [this] {
         std::filesystem::remove_all(folder);
         auto journal = open();

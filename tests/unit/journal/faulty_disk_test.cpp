@@ -138,7 +138,7 @@ TEST_F(FaultTest, a_disk_that_is_full_from_any_call_on_loses_nothing_acknowledge
     survive_all(ENOSPC, true);
 }
 
-TEST_F(FaultTest, a_full_disk_says_what_to_do) {
+TEST_F(FaultTest, the_error_of_a_full_disk_says_what_to_do) {
     auto journal = open();
     ASSERT_TRUE(journal.has_value());
     journal->reset();

@@ -51,7 +51,7 @@ TEST_F(JournalTest, gives_back_every_input_in_order_and_the_same_state) {
     }
 }
 
-TEST_F(JournalTest, an_input_that_was_only_appended_is_not_acknowledged_and_not_there) {
+TEST_F(JournalTest, an_input_that_was_only_appended_is_neither_acknowledged_nor_stored) {
     {
         auto journal = open();
         fill(**journal, 1, 3, 1);
@@ -193,7 +193,7 @@ TEST_F(JournalTest, a_newer_format_is_refused_before_anything_else_is_read) {
               std::string::npos);
 }
 
-TEST_F(JournalTest, what_another_build_wrote_is_refused_as_that_and_not_as_damage) {
+TEST_F(JournalTest, a_journal_of_another_build_is_refused_as_such_and_not_as_damage) {
     {
         fill(**open(), 1, 2, 1);
     }
@@ -213,7 +213,7 @@ TEST_F(JournalTest, what_another_build_wrote_is_refused_as_that_and_not_as_damag
     }
 }
 
-TEST_F(JournalTest, a_folder_that_cannot_be_made_is_a_sentence) {
+TEST_F(JournalTest, a_folder_that_cannot_be_created_is_an_error_with_a_sentence) {
     write_file(root + "/file", "in the way");
     folder = root + "/file/cluster";
     const auto refused = open();

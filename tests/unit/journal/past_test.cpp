@@ -57,7 +57,7 @@ std::vector<std::uint64_t> numbers(std::uint64_t from, std::uint64_t to) {
     return out;
 }
 
-TEST_F(PastTest, gives_the_engine_at_the_last_snapshot_not_after_the_time_and_every_input_since) {
+TEST_F(PastTest, returns_the_engine_of_the_last_snapshot_up_to_a_time_and_every_input_since) {
     run_twice();
     for (const auto& [since, snapshot] : std::vector<std::pair<std::int64_t, std::uint64_t>>{
              {95, 80}, {80, 80}, {79, 60}, {41, 40}, {20, 20}}) {
@@ -92,7 +92,7 @@ TEST_F(PastTest, is_read_to_its_end_while_a_snapshot_moves_files) {
     EXPECT_EQ(inputs, numbers(81, 100));
 }
 
-TEST_F(PastTest, is_read_no_further_than_it_is_wanted) {
+TEST_F(PastTest, is_read_no_further_than_requested) {
     segment_bytes_max = 1u << 20;
     auto journal = open();
     ASSERT_TRUE(journal.has_value());
@@ -111,7 +111,7 @@ TEST_F(PastTest, is_read_no_further_than_it_is_wanted) {
     EXPECT_LT(inputs, 1'000u);
 }
 
-TEST_F(PastTest, is_no_part_of_what_a_start_reads) {
+TEST_F(PastTest, is_not_read_by_a_start) {
     run_twice();
     for (const auto& entry : std::filesystem::directory_iterator(folder + "/past")) {
         write_file(entry.path(), "garbage");
@@ -123,7 +123,7 @@ TEST_F(PastTest, is_no_part_of_what_a_start_reads) {
     EXPECT_EQ(found->inputs, numbers(101 - found->inputs.size(), 100));
 }
 
-TEST_F(PastTest, the_oldest_goes_first_when_it_is_too_much_and_all_when_nothing_may_stay) {
+TEST_F(PastTest, the_oldest_files_are_removed_above_the_limit_and_all_with_a_limit_of_zero) {
     past_bytes_max = 40'000;
     run_twice();
     std::uintmax_t bytes = 0;
@@ -138,7 +138,7 @@ TEST_F(PastTest, the_oldest_goes_first_when_it_is_too_much_and_all_when_nothing_
     EXPECT_EQ(found->hash_at_begin, hash_after(100 - found->inputs.size()));
 }
 
-TEST_F(PastTest, without_a_size_nothing_is_kept) {
+TEST_F(PastTest, without_a_limit_no_file_is_kept) {
     past_bytes_max = 0;
     run_twice();
     EXPECT_FALSE(std::filesystem::exists(folder + "/past"));

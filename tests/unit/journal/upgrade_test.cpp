@@ -292,7 +292,7 @@ TEST_F(UpgradeTest, a_folder_of_state_3_keeps_its_jobs_and_can_observe_their_met
     EXPECT_EQ(recovered.engine.state().signals.latest(job, SignalKind::request_rate), reading);
 }
 
-TEST_F(UpgradeTest, what_is_written_after_an_upgrade_follows_it) {
+TEST_F(UpgradeTest, inputs_written_after_an_upgrade_are_replayed_after_it) {
     lay_out("format-2");
     auto journal = open();
     ASSERT_TRUE(journal.has_value());
@@ -320,7 +320,7 @@ TEST_F(UpgradeTest, the_past_of_an_older_build_can_be_read) {
 
 // Each disk call of the upgrade fails once, and the machine loses power after it: the next start
 // finds the same jobs, and no file of the older build is lost.
-TEST_F(UpgradeTest, an_upgrade_that_dies_at_any_disk_call_is_done_again) {
+TEST_F(UpgradeTest, an_upgrade_that_crashes_at_any_disk_call_is_repeated) {
     lay_out("format-2");
     const std::set<std::string> before = names(folder);
     std::uint64_t calls = 0;

@@ -69,7 +69,7 @@ aio::Task<void> read_all(aio::Loop& loop, int descriptor, int& turns) {
     co_await aio::next_turn();  // the last turn of the other tasks
 }
 
-TEST(ByteStream, a_stream_that_always_has_more_leaves_other_tasks_their_turns) {
+TEST(ByteStream, a_stream_that_always_has_data_does_not_starve_other_tasks) {
     const Pair pair;
     std::thread peer{[descriptor = pair.ends[1]] {
         const std::string bytes(1u << 20, 'x');
@@ -101,7 +101,7 @@ aio::Task<void> write_it_all(aio::Loop& loop, int descriptor, int& turns) {
     co_await aio::next_turn();
 }
 
-TEST(ByteStream, all_of_a_long_answer_is_written_although_its_turn_was_long_already) {
+TEST(ByteStream, a_long_response_is_written_completely_although_its_turn_exceeds_the_limit) {
     const Pair pair;
     std::atomic<std::size_t> received{0};
     std::thread peer{[&received, descriptor = pair.ends[1]] {

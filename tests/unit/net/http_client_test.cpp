@@ -67,7 +67,7 @@ TEST(HttpClient, an_answer_cut_short_is_an_unknown_outcome) {
     }
 }
 
-TEST(HttpClient, an_answer_that_is_no_http_is_an_unknown_outcome) {
+TEST(HttpClient, a_response_that_is_not_http_is_an_unknown_outcome) {
     const ScriptedPeer peer{Scripts{{{"SSH-2.0-OpenSSH_9.2\r\n\r\n"}}}};
     const Seen seen = exchange(peer, with_method("GET"));
     ASSERT_FALSE(seen.first);

@@ -271,7 +271,7 @@ aio::Task<void> unreachable_body(aio::Loop& loop) {
     }
 }
 
-TEST(HttpRoundtrip, an_origin_that_is_not_there_is_unreachable) {
+TEST(HttpRoundtrip, an_origin_without_a_listener_is_unreachable) {
     aio::Loop loop;
     aio::run_to_end(loop, unreachable_body(loop));
 }
@@ -309,7 +309,7 @@ aio::Task<void> idle_close_body(aio::Loop& loop) {
     co_await server.stop();
 }
 
-TEST(HttpRoundtrip, an_idle_connection_is_closed_when_its_time_is_up) {
+TEST(HttpRoundtrip, an_idle_connection_is_closed_after_the_idle_timeout) {
     aio::Loop loop;
     aio::run_to_end(loop, idle_close_body(loop));
 }

@@ -144,7 +144,7 @@ TEST(HttpServer, a_slow_header_and_a_slow_body_are_answered_408) {
         "HTTP/1.1 408 Request Timeout");
 }
 
-TEST(HttpServer, an_idle_connection_is_closed_without_a_word) {
+TEST(HttpServer, an_idle_connection_is_closed_without_a_response) {
     HttpServerSettings settings;
     settings.idle_timeout = seconds(0);
     const Spoken spoken = say("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n", settings);

@@ -71,7 +71,7 @@ TEST(HttpStream, every_framing_is_read_to_its_end) {
     }
 }
 
-TEST(HttpStream, a_stream_cut_short_says_so_after_what_came) {
+TEST(HttpStream, a_truncated_stream_is_an_error_after_its_data) {
     for (const char* answer :
          {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
           "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",

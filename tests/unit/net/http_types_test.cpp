@@ -36,7 +36,7 @@ TEST(ParseTarget, an_encoded_slash_stays_inside_its_segment) {
     EXPECT_EQ(parse_target("/jobs/team-a%2Fllm").segments, (Strings{"jobs", "team-a/llm"}));
 }
 
-TEST(ParseTarget, what_could_be_read_differently_is_malformed) {
+TEST(ParseTarget, an_ambiguous_target_is_malformed) {
     for (const char* target : {"", "jobs", "*", "/a%", "/a%2", "/a%zz", "/a%00b", "/a//b", "//",
                                "/a/../b", "/a/%2e%2E/b", "/./a", "/a#b", "/a b", "/a\tb", "/\x80",
                                "/a?b=%", "/a?%q=1", "http://host/a"}) {
@@ -46,7 +46,7 @@ TEST(ParseTarget, what_could_be_read_differently_is_malformed) {
     }
 }
 
-RC_GTEST_PROP(ParseTarget, what_was_encoded_is_read_back, (const std::string& text)) {
+RC_GTEST_PROP(ParseTarget, an_encoded_text_is_read_back, (const std::string& text)) {
     RC_PRE(!text.empty() && text != "." && text != ".." && text.find('\0') == std::string::npos);
     const Target parsed =
         parse_target("/jobs/" + percent_encode(text) + "?q=" + percent_encode(text));

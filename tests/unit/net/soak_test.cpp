@@ -155,7 +155,7 @@ TEST(Soak, thousands_of_connections_of_every_kind_are_cancelled_in_flight_and_al
     aio::run_to_end(loop, soak_body(loop, false));
 }
 
-TEST(Soak, the_same_over_tls) {
+TEST(Soak, thousands_of_tls_connections_are_cancelled_in_flight_and_all_are_joined) {
     allow_descriptors();
     aio::Loop loop;
     aio::run_to_end(loop, soak_body(loop, true));

@@ -97,7 +97,7 @@ TEST_F(Tls, server_name_replaces_the_host_for_verification) {
     EXPECT_EQ(outcome_of({server_tls(elsewhere), client}), "ok");
 }
 
-TEST_F(Tls, a_server_of_another_ca_is_refused_and_so_it_is_by_the_system_roots) {
+TEST_F(Tls, a_server_of_another_ca_is_refused_also_with_the_system_roots) {
     const std::string other = outcome_of({server_tls(by_address), trusting(other_ca)});
     EXPECT_TRUE(contains(other, "TlsFailed")) << other;
     ClientTls system;

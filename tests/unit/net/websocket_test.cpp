@@ -318,7 +318,7 @@ aio::Task<void> idle_body(aio::Loop& loop) {
     co_await server.stop();
 }
 
-TEST(WebSocket, a_peer_that_answers_no_ping_is_dropped_and_one_that_does_stays) {
+TEST(WebSocket, a_peer_that_answers_no_ping_is_dropped_and_a_peer_that_answers_is_kept) {
     aio::Loop loop;
     aio::run_to_end(loop, idle_body(loop));
 }

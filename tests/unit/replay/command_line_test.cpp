@@ -17,7 +17,7 @@ const std::string kFolder = std::string{GPUCTL_SOURCE_DIR} + "/tests/golden/repl
 
 struct Case {
     std::string golden;
-    std::vector<std::string> arguments;  // "@x" stands for the file x of the folder
+    std::vector<std::string> arguments;  // "@x" is replaced by the path of file x in the folder
 };
 
 Answer answer(std::vector<std::string> arguments) {

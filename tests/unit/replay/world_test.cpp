@@ -92,7 +92,7 @@ TEST(Easy, backfills_only_what_does_not_delay_the_head) {
                 testing::ElementsAre(100, 150, 50, 155, 59));
 }
 
-TEST(Easy, shortest_first_changes_who_is_backfilled) {
+TEST(Easy, shortest_first_changes_which_job_is_backfilled) {
     const std::vector<Ask> asks = {
         {0, 60, 100, 100}, {1, 80, 10, 10}, {2, 40, 50, 60}, {2, 40, 5, 6}};
     EXPECT_THAT(ends_s(trace_of(asks), pool_of(100),

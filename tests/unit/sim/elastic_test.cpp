@@ -41,7 +41,7 @@ protected:
     std::uint64_t asked = 0;
 };
 
-TEST_F(SimElastic, fewer_ranks_stop_the_highest_with_their_grace_and_the_others_run_on) {
+TEST_F(SimElastic, shrinking_stops_the_highest_ranks_with_their_grace_and_the_others_continue) {
     for (const PodFacts& pod : world.pods()) world.bind(pod, "node-0");
     world.run_for(Duration{5'000});
     const std::vector<PodFacts> before = world.pods();
@@ -53,7 +53,7 @@ TEST_F(SimElastic, fewer_ranks_stop_the_highest_with_their_grace_and_the_others_
     EXPECT_EQ(world.cluster.events_of(job.spec.key).back().reason, "Resized");
 }
 
-TEST_F(SimElastic, more_ranks_are_made_and_those_that_wait_go_at_once) {
+TEST_F(SimElastic, growing_creates_ranks_and_shrinking_removes_waiting_ones_at_once) {
     EXPECT_EQ(resize(4, 1).result, ResizeResult::resized);
     EXPECT_EQ(ranks(), std::set<std::int32_t>{0});
     EXPECT_EQ(resize(1, 3).result, ResizeResult::resized);
@@ -62,7 +62,7 @@ TEST_F(SimElastic, more_ranks_are_made_and_those_that_wait_go_at_once) {
 
 // Like the API server's watch, also for a resize whose sender is gone: the scheduler has no other
 // way to learn of it (seed 11182).
-TEST_F(SimElastic, every_change_of_size_and_the_end_are_shown) {
+TEST_F(SimElastic, every_resize_and_the_end_are_reported) {
     const auto shown = [&] {
         std::vector<std::pair<std::int64_t, WorkloadPhase>> out;
         for (const Event& event : world.events) {
@@ -83,7 +83,7 @@ TEST_F(SimElastic, every_change_of_size_and_the_end_are_shown) {
     EXPECT_EQ(shown(), (Shown{{2, WorkloadPhase::complete}})) << "a full list shows it too";
 }
 
-TEST_F(SimElastic, only_the_size_that_was_meant_is_changed) {
+TEST_F(SimElastic, a_resize_from_another_size_is_refused) {
     EXPECT_EQ(resize(4, 3).result, ResizeResult::resized);
     EXPECT_EQ(resize(4, 3).result, ResizeResult::resized) << "done already";
     const WorkloadResizeOutcome late = resize(4, 1);
@@ -93,11 +93,11 @@ TEST_F(SimElastic, only_the_size_that_was_meant_is_changed) {
     EXPECT_EQ(ranks().size(), 3u);
 }
 
-TEST_F(SimElastic, it_ends_when_the_ranks_that_it_has_have_ended) {
+TEST_F(SimElastic, a_job_ends_when_its_present_ranks_have_ended) {
     resize(4, 2);
     for (const PodFacts& pod : world.pods()) world.bind(pod, "node-0");
     world.run_for(settings.training_run_time + Duration{10'000});
-    EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1})) << "and no other is made";
+    EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1})) << "and no other is created";
     for (const PodFacts& pod : world.pods()) EXPECT_EQ(pod.phase, PodPhase::succeeded);
     EXPECT_EQ(resize(2, 4).result, ResizeResult::gone) << "an ended job has no size";
 }

@@ -45,7 +45,7 @@ TEST(SimLogs, any_window_of_lines_is_the_same_whenever_it_is_read) {
     EXPECT_EQ(lines[0].back(), '\n');
 }
 
-TEST(SimLogs, a_burst_has_so_many_lines_at_once_each_with_its_own_timestamp) {
+TEST(SimLogs, a_burst_has_many_lines_at_once_each_with_its_own_timestamp) {
     JobRecord job = make_job("llm", JobKind::training, 1, 8);
     set_environment(job, "GPUCTL_SIM_LOG_BURST", "100");
     set_environment(job, "GPUCTL_SIM_LOG_INTERVAL", "10ms");

@@ -8,7 +8,7 @@ namespace gpuctl::sim {
 namespace {
 
 // It was restored as deleted and lost with all its pods (seed 14805).
-TEST(World, a_job_whose_last_pods_are_stopped_is_not_one_that_was_deleted) {
+TEST(World, a_job_whose_last_pods_are_evicted_is_not_deleted) {
     test::EngineWorld world;
     world.add(test::node("a", 4));
     JobRecord record;

@@ -9,7 +9,7 @@
 namespace gpuctl::text {
 namespace {
 
-TEST(Characters, that_cannot_be_seen_are_named_by_code_point) {
+TEST(Characters, that_are_invisible_are_named_by_code_point) {
     const struct {
         const char* text;
         const char* name;
@@ -43,7 +43,7 @@ TEST(Characters, that_cannot_be_seen_are_named_by_code_point) {
     }
 }
 
-TEST(Characters, that_can_be_seen_are_left_alone) {
+TEST(Characters, that_are_visible_are_accepted) {
     for (const char* text : {"", "llm-sft", "a b", "\u00fc\u4e2d\u6587\u30c6", "\u00a1\u00ac\u00ae",
                              "\U0001f600", "\u2010\u2027\u2030", "\xff\xfe", "\xe2\x80"}) {
         EXPECT_FALSE(first_invisible(text)) << text;
@@ -51,7 +51,7 @@ TEST(Characters, that_can_be_seen_are_left_alone) {
     }
 }
 
-TEST(Characters, of_which_scripts_are_made_are_plain_there) {
+TEST(Characters, that_scripts_need_are_allowed_in_scripts) {
     EXPECT_FALSE(
         first_invisible("for i in 1\n\tdo\r\n\U0001f469\u200d\U0001f4bb\ufe0f", Where::script));
     const auto found = first_invisible("python\u00a0train.py", Where::script);
@@ -65,7 +65,7 @@ TEST(Characters, the_first_is_reported_with_its_position_in_characters) {
               "contains U+200B ZERO WIDTH SPACE (character 3); remove it");
 }
 
-TEST(Utf8, is_decoded_and_what_is_none_is_not) {
+TEST(Utf8, is_decoded_and_invalid_bytes_are_not) {
     EXPECT_EQ(decode_utf8("\u20ac", 0).code, 0x20acu);
     EXPECT_EQ(decode_utf8("\U0010ffff", 0).bytes, 4u);
     for (const char* text : {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80",

@@ -7,7 +7,7 @@
 namespace gpuctl::text {
 namespace {
 
-TEST(ScreenLine, what_is_written_over_is_what_is_seen) {
+TEST(ScreenLine, shows_the_text_that_overwrites) {
     const struct {
         const char* written;
         const char* seen;
@@ -47,7 +47,7 @@ TEST(ScreenLine, what_is_written_over_is_what_is_seen) {
     }
 }
 
-TEST(ScreenLine, only_what_was_written_over_is_redrawn) {
+TEST(ScreenLine, redraws_only_overwritten_text) {
     const auto redrawn = [](std::string_view written) {
         ScreenLine line;
         line.feed(written);
@@ -60,7 +60,7 @@ TEST(ScreenLine, only_what_was_written_over_is_redrawn) {
     EXPECT_TRUE(redrawn("ab\bc"));
 }
 
-TEST(ScreenLine, of_a_line_without_end_the_newest_part_is_kept) {
+TEST(ScreenLine, keeps_the_newest_part_of_a_line_without_end) {
     ScreenLine line;
     for (int i = 0; i < 100'000; ++i) line.feed(std::to_string(i % 10));
     line.feed("end");
@@ -75,7 +75,7 @@ TEST(ScreenLine, of_a_line_without_end_the_newest_part_is_kept) {
     EXPECT_EQ(line.text(), "");
 }
 
-TEST(OnScreen, a_line_that_moves_nothing_is_as_it_was) {
+TEST(OnScreen, a_line_without_cursor_movement_is_unchanged) {
     EXPECT_EQ(on_screen("a  b\t "), "a  b\t ");
     EXPECT_EQ(on_screen("0%\r100%"), "100%");
 }

@@ -174,7 +174,7 @@ TEST(Url, bad_ones_are_refused_with_what_is_wrong) {
     }
 }
 
-TEST(Url, a_secret_in_front_of_the_host_is_in_no_message) {
+TEST(Url, a_secret_before_the_host_is_in_no_message) {
     for (const char* text :
          {"http://me:s3cret@h", "https://s3cret@h:99999/x", "http://a:s3cret@b:s3cret@h?q",
           "me:s3cret@h:80", "http://me:s3cret@h/p@q"}) {
@@ -212,7 +212,7 @@ TEST(HostPort, of_an_address_to_listen_on) {
     EXPECT_NE(read("::1").find("[::1]"), std::string::npos);
 }
 
-TEST(Host, may_be_alone_with_or_without_brackets) {
+TEST(Host, is_parsed_with_or_without_brackets) {
     EXPECT_EQ(parse_host("fd00::1").value(), "fd00::1");
     EXPECT_EQ(parse_host("[fd00::1]").value(), "fd00::1");
     EXPECT_EQ(parse_host("FE80::1%eth0").value(), "fe80::1%eth0");
@@ -255,7 +255,7 @@ std::string without_zone(std::string text) {
     return text;
 }
 
-RC_GTEST_PROP(UrlProperty, what_is_accepted_another_parser_reads_alike, ()) {
+RC_GTEST_PROP(UrlProperty, an_accepted_url_is_read_alike_by_another_parser, ()) {
     const auto piece = rc::gen::element<std::string>(
         "http://", "https://", "HTTP://", "h", "lab.example", "127.0.0.1", "[::1]", "[fe80::1%25a]",
         ":", "8000", "65535", "65536", "0", "/", "/gpuctl", "/a%20b", "..", "@", "?", "#", "%", "_",

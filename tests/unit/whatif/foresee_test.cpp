@@ -40,8 +40,9 @@ Policy policy_of(std::vector<QueuePolicy> queues) {
     return policy;
 }
 
-// While one job of x runs y goes first; when it has ended both hold nothing, and x came first.
-TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
+// While a job of x runs, y is served first; when it has ended both queues hold nothing, and the job
+// of x is older.
+TEST(Foresee, another_queue_is_served_first_once_it_holds_nothing) {
     EngineWorld world;
     QueuePolicy x{"x", 0, 3, {}, {}};
     QueuePolicy y{"y", 0, 1, {}, {}};
@@ -64,7 +65,7 @@ TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
 }
 
 // Half of each of two nodes is free, and no complete node.
-TEST(Foresee, that_gaps_on_several_nodes_are_no_room) {
+TEST(Foresee, free_gpus_on_several_nodes_do_not_fit_one_pod) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(node("b", 4));
@@ -83,8 +84,8 @@ TEST(Foresee, that_gaps_on_several_nodes_are_no_room) {
     EXPECT_EQ(until(world, first->latest), Duration::seconds(1'800));
 }
 
-// The queue with the guarantee goes first, however long the other job has waited.
-TEST(Foresee, that_a_guarantee_comes_before_age) {
+// The queue with the guarantee is served first, however long the other job has waited.
+TEST(Foresee, a_guarantee_is_served_before_an_older_job) {
     EngineWorld world;
     QueuePolicy q{"q", 0, 1, {}, {}};
     QueuePolicy g{"g", 0, 1, whole_gpus(12), {}};
@@ -113,8 +114,8 @@ TEST(Foresee, that_a_guarantee_comes_before_age) {
     EXPECT_EQ(until(world, without->latest), Duration::seconds(25 + 60));
 }
 
-// Nothing has happened for a minute, in which it should have ended.
-TEST(Foresee, that_what_outlived_its_guess_ends_later_also_when_nothing_happened_since) {
+// No event has occurred for a minute, in which the job should have ended.
+TEST(Foresee, a_job_older_than_its_prediction_ends_later_even_without_events) {
     EngineWorld world;
     world.add(node("a", 4));
     PodFacts runs = limited("runs", 4, 10);
@@ -129,7 +130,7 @@ TEST(Foresee, that_what_outlived_its_guess_ends_later_also_when_nothing_happened
 }
 
 // Of the queue's maximum of 4 GPUs, 2 are released at a time.
-TEST(Foresee, that_those_ahead_use_up_the_maximum) {
+TEST(Foresee, jobs_ahead_use_up_the_maximum) {
     EngineWorld world;
     world.set(policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}}));
     world.add(node("a", 8));
@@ -144,8 +145,7 @@ TEST(Foresee, that_those_ahead_use_up_the_maximum) {
     EXPECT_EQ(until(world, start_of(world, "d")->likely), Duration::seconds(60));
 }
 
-// Under a limit nothing is reserved for the head: its estimate is no reservation. A job of 4 GPUs
-// waits under a limit of 4, behind a job of 2 GPUs that ends.
+// A job of 4 GPUs waits under a limit of 4, behind a job of 2 GPUs that ends.
 void wait_under_a_limit(EngineWorld& world, HeadOfLine head) {
     Policy policy = policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}});
     policy.pools.front().backfill.head = head;
@@ -158,27 +158,27 @@ void wait_under_a_limit(EngineWorld& world, HeadOfLine head) {
     ASSERT_EQ(world.node_of("wide"), "");
 }
 
-TEST(Foresee, that_under_a_limit_smaller_work_may_come_first_where_nothing_is_kept) {
+TEST(Foresee, a_head_of_line_without_quota_reservation_may_be_passed) {
     EngineWorld world;
     wait_under_a_limit(world, HeadOfLine::step_aside);
-    const auto told = start_of(world, "wide");
-    ASSERT_TRUE(told);
-    EXPECT_TRUE(told->may_be_passed);
+    const auto estimate = start_of(world, "wide");
+    ASSERT_TRUE(estimate);
+    EXPECT_TRUE(estimate->may_be_passed);
 }
 
-TEST(Foresee, that_nobody_passes_the_first_in_line_under_a_limit) {
+TEST(Foresee, a_head_of_line_with_quota_reservation_is_not_passed) {
     EngineWorld world;
     wait_under_a_limit(world, HeadOfLine::reserve);
-    const auto told = start_of(world, "wide");
-    ASSERT_TRUE(told);
-    EXPECT_FALSE(told->may_be_passed) << "should somebody come, it is kept for it";
+    const auto estimate = start_of(world, "wide");
+    ASSERT_TRUE(estimate);
+    EXPECT_FALSE(estimate->may_be_passed) << "quota would be reserved for it";
     world.add(limited("small", 1, 40, "q"));
     world.run();
     EXPECT_EQ(world.node_of("small"), "");
     EXPECT_FALSE(start_of(world, "wide")->may_be_passed);
 }
 
-TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {
+TEST(Foresee, there_is_no_estimate_behind_a_job_of_unknown_end) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(pod("runs", "runs", 4));
@@ -189,7 +189,7 @@ TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {
     EXPECT_FALSE(start_of(world, "runs"));
 }
 
-TEST(Foresee, that_a_reason_beside_it_tells_no_other_time) {
+TEST(Foresee, the_reason_next_to_an_estimate_gives_no_other_time) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(limited("runs", 6, 100));
@@ -199,7 +199,7 @@ TEST(Foresee, that_a_reason_beside_it_tells_no_other_time) {
     Explanation blocker = explain_job(world.engine.state(), {"team-a", "wide"}).front();
     const std::string before = wording::sentence(blocker);
     keep_to(std::nullopt, blocker);
-    EXPECT_EQ(wording::sentence(blocker), before) << "nothing else says when";
+    EXPECT_EQ(wording::sentence(blocker), before) << "without an estimate the sentence stays";
     keep_to(start_of(world, "wide"), blocker);
     EXPECT_EQ(wording::sentence(blocker),
               "8 GPUs requested on one node; pool default: 2 of 8 GPUs free, at most 2 on one "

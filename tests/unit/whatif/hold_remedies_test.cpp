@@ -9,7 +9,7 @@
 namespace gpuctl::test {
 namespace {
 
-TEST(HoldRemedies, what_only_a_device_class_serves_is_looked_for_in_other_pools_alone) {
+TEST(HoldRemedies, for_a_resource_that_only_a_device_class_serves_only_other_pools_are_tried) {
     EngineWorld world;
     world.add(node("a", 8));
     NodeFacts plain = node("b", 0, "plain");

@@ -10,8 +10,8 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Jobs before it that the same limit blocks go first when the limit is raised.
-TEST(LimitRemedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
+// Jobs ahead that the same limit blocks start first when the limit is raised.
+TEST(LimitRemedies, a_limit_is_raised_far_enough_for_the_jobs_ahead_under_it) {
     EngineWorld world;
     Policy policy = namespace_of_at_most(4);
     world.set(policy);
@@ -53,9 +53,9 @@ TEST(LimitRemedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too
               "it would start if the budget of queue default were 237.223 GPU-hours instead of 10");
 }
 
-// 6 GPUs are used, 2 reserved by a queue: no more may be held. But lent capacity is reclaimed for
-// it then.
-TEST(LimitRemedies, a_limit_is_raised_also_where_others_keep_the_rest_back) {
+// 6 GPUs are used, 2 are withheld by a queue: no more may be held. But with the higher limit the
+// job reclaims lent capacity.
+TEST(LimitRemedies, a_limit_is_raised_even_if_other_queues_do_not_lend_the_rest) {
     EngineWorld world;
     Policy policy = queue_of_at_most(2);
     QueuePolicy own{"own", 0, 1, {}, whole_gpus(2)};
@@ -130,7 +130,7 @@ TEST(LimitRemedies, a_budget_is_raised_by_the_thousandth) {
               "0.03");
 }
 
-TEST(LimitRemedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_raised) {
+TEST(LimitRemedies, only_the_limit_of_the_gpu_model_that_suffices_is_raised) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
     QueuePolicy& queue = policy.pools.front().queues.front();
@@ -147,7 +147,7 @@ TEST(LimitRemedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_r
 }
 
 // The limit of a queue and a full node: no single change is sufficient.
-TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
+TEST(LimitRemedies, two_changes_are_proposed_where_no_single_one_suffices) {
     EngineWorld world;
     world.set(queue_of_at_most(2));
     world.add(node("a", 4));
@@ -177,7 +177,7 @@ TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
 }
 
 // Regression: 15 was reported, where 9 was sufficient.
-TEST(LimitRemedies, a_limit_is_raised_no_further_than_what_gives_way_under_it_leaves_to_do) {
+TEST(LimitRemedies, a_limit_is_raised_no_further_than_needed_after_preemption_under_it) {
     EngineWorld world;
     Policy policy = namespace_of_at_most(8);
     world.set(policy);
@@ -206,7 +206,7 @@ TEST(LimitRemedies, a_limit_is_raised_no_further_than_what_gives_way_under_it_le
 }
 
 // Without the other job of its queue less is held, and the maximum needs to be raised less.
-TEST(LimitRemedies, beside_the_end_of_a_job_a_limit_is_raised_no_further_than_that_leaves_to_do) {
+TEST(LimitRemedies, together_with_the_end_of_a_job_a_limit_is_raised_no_further_than_needed) {
     EngineWorld world;
     world.set(queue_of_at_most(2));
     world.add(node("a", 8));

@@ -53,13 +53,13 @@ public:
     EngineWorld world;
 };
 
-TEST(Moves, are_told_with_their_places_and_what_the_clock_says_they_cost) {
+TEST(Moves, are_proposed_with_their_nodes_and_their_cost_at_present) {
     FourEach halves;
     halves.run_on("a", FourEach::work("stays", 2));
     halves.run_on("b", FourEach::work("goes", 2, true));
     halves.world.add(FourEach::work("wide", 4));
     halves.world.run();
-    // Nothing happens any more, but the job continues.
+    // No further event occurs, but the job continues.
     halves.world.now = halves.world.now + Duration::seconds(601);
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
@@ -72,7 +72,7 @@ TEST(Moves, are_told_with_their_places_and_what_the_clock_says_they_cost) {
     EXPECT_FALSE(move->moves.front().is_submitted);
 }
 
-TEST(Moves, are_not_told_when_somebody_else_would_take_what_the_moved_comes_back_for) {
+TEST(Moves, are_not_proposed_when_another_job_would_take_the_room_of_the_moved_job) {
     for (const bool is_contested : {false, true}) {
         Policy policy;
         PoolPolicy pool;
@@ -92,7 +92,7 @@ TEST(Moves, are_not_told_when_somebody_else_would_take_what_the_moved_comes_back
     }
 }
 
-TEST(Moves, stop_nobody_for_who_comes_back) {
+TEST(Moves, of_a_job_that_returns_preempt_no_other_job) {
     FourEach halves;
     for (const char* name : {"a", "b"}) {
         NodeFacts facts = node(name, 4);
@@ -117,8 +117,8 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
     EXPECT_EQ(move->moves[1].key.name, "small");
 }
 
-// A job behind uses what the first releases, before the second has stopped.
-TEST(Moves, are_not_told_when_they_help_only_if_all_stop_at_one_moment) {
+// A later job uses what the first moved job releases, before the second one has stopped.
+TEST(Moves, are_not_proposed_when_they_help_only_if_all_jobs_stop_at_once) {
     for (const bool is_contested : {false, true}) {
         FourEach halves{4};
         halves.run_on("n0", FourEach::work("first", 2, true));
@@ -135,7 +135,7 @@ TEST(Moves, are_not_told_when_they_help_only_if_all_stop_at_one_moment) {
     }
 }
 
-TEST(Moves, say_of_a_job_that_it_was_submitted_here_and_change_nothing) {
+TEST(Moves, say_whether_a_job_was_submitted_here_and_change_no_state) {
     FourEach halves;
     JobRecord record;
     record.uid = "uid-of-goes";
@@ -159,7 +159,7 @@ TEST(Moves, say_of_a_job_that_it_was_submitted_here_and_change_nothing) {
     EXPECT_EQ(halves.world.engine.state_hash(), before);
 }
 
-TEST(Moves, are_found_among_many_jobs_where_least_is_missing) {
+TEST(Moves, are_found_among_many_jobs_on_the_node_that_lacks_least) {
     FourEach many{40};
     for (int i = 0; i < 39; ++i) {
         const std::string number = std::to_string(i);
@@ -177,7 +177,7 @@ TEST(Moves, are_found_among_many_jobs_where_least_is_missing) {
     EXPECT_EQ(move->moves.front().key.name, "light");
 }
 
-TEST(Moves, of_more_jobs_than_sets_can_be_tried_are_put_together_node_by_node) {
+TEST(Moves, of_too_many_jobs_to_try_all_sets_are_combined_node_by_node) {
     FourEach many{20};
     for (int i = 0; i < 20; ++i) {
         const std::string name = "light-" + std::to_string(i);

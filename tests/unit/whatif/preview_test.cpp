@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kStart = 1'000'000;
 
-// A past written by hand: what came, when it ran, when it ended. Times are in seconds.
+// A past written by hand: submissions, starts and ends. Times are in seconds.
 class Past {
 public:
     Past() {
@@ -21,9 +21,9 @@ public:
         put(0, LeadershipChanged{true, Epoch{1}});
         put(0, NodeObserved{test::node("a", 8)});
     }
-    void put(std::int64_t at, Event event) { told_.push_back({at, std::move(event)}); }
-    PodFacts comes(std::int64_t at, const std::string& name, std::int64_t gpus,
-                   const std::string& queue) {
+    void put(std::int64_t at, Event event) { events_.push_back({at, std::move(event)}); }
+    PodFacts submit(std::int64_t at, const std::string& name, std::int64_t gpus,
+                    const std::string& queue) {
         PodFacts pod = test::pod(name, name, gpus);
         pod.queue = queue;
         pod.created_at = instant(at);
@@ -40,11 +40,11 @@ public:
         put(to, PodObserved{pod});
     }
     [[nodiscard]] PastWindow since(std::int64_t at, std::int64_t until = 0) {
-        std::stable_sort(told_.begin(), told_.end(),
+        std::stable_sort(events_.begin(), events_.end(),
                          [](const auto& x, const auto& y) { return x.first < y.first; });
         PastCollector collector{Engine{}, instant(at)};
         std::uint64_t sequence = 0;
-        for (const auto& [when, event] : told_) {
+        for (const auto& [when, event] : events_) {
             ++sequence;
             collector.take(Input{Sequence{sequence}, instant(when), sequence, event});
         }
@@ -53,7 +53,7 @@ public:
     static Instant instant(std::int64_t seconds) { return Instant{kStart + 1'000 * seconds}; }
 
 private:
-    std::vector<std::pair<std::int64_t, Event>> told_;
+    std::vector<std::pair<std::int64_t, Event>> events_;
 };
 
 Policy queues(std::int32_t priority_of_high) {
@@ -68,13 +68,13 @@ Policy queues(std::int32_t priority_of_high) {
     return policy;
 }
 
-// Two jobs of the whole node behind one that runs; the first of them came to queue `low`.
+// Two jobs of the whole node behind one that runs; the first of them is in queue `low`.
 Past two_wait_for_one() {
     Past past;
     past.put(0, PolicyChanged{queues(0)});
-    past.runs(past.comes(0, "runs", 8, "low"), 0, 100);
-    past.runs(past.comes(10, "first", 8, "low"), 100, 200);
-    past.runs(past.comes(20, "second", 8, "high"), 200, 300);
+    past.runs(past.submit(0, "runs", 8, "low"), 0, 100);
+    past.runs(past.submit(10, "first", 8, "low"), 100, 200);
+    past.runs(past.submit(20, "second", 8, "high"), 200, 300);
     past.put(400, Plan{});
     return past;
 }
@@ -85,29 +85,29 @@ Preview preview_of(const PastWindow& past, const Policy& policy) {
     return found ? *found : Preview{};
 }
 
-// A deleted job waits no longer, and of two waits the 95th percentile is the longer one.
-TEST(Preview, who_was_given_up_waited_until_then) {
+// Of two waits the 95th percentile is the longer one.
+TEST(Preview, a_deleted_job_waited_until_its_deletion) {
     Past past;
     past.put(0, PolicyChanged{queues(0)});
-    past.runs(past.comes(0, "runs", 8, "low"), 0, 300);
-    past.comes(10, "deleted", 8, "low");
+    past.runs(past.submit(0, "runs", 8, "low"), 0, 300);
+    past.submit(10, "deleted", 8, "low");
     past.put(30, PodRemoved{"deleted"});
-    past.runs(past.comes(290, "next", 8, "low"), 300, 350);
+    past.runs(past.submit(290, "next", 8, "low"), 300, 350);
     past.put(400, Plan{});
-    const Preview told = preview_of(past.since(5), queues(10));
-    EXPECT_EQ(told.all.jobs, 2);
-    EXPECT_EQ(told.all.before.not_started, 1);
-    EXPECT_EQ(told.all.before.mean, Duration::seconds(15));
-    EXPECT_EQ(told.all.before.p95, Duration::seconds(20));
-    EXPECT_EQ(told.wait_mean_in_fact, Duration::seconds(15));
+    const Preview result = preview_of(past.since(5), queues(10));
+    EXPECT_EQ(result.all.jobs, 2);
+    EXPECT_EQ(result.all.before.not_started, 1);
+    EXPECT_EQ(result.all.before.mean, Duration::seconds(15));
+    EXPECT_EQ(result.all.before.p95, Duration::seconds(20));
+    EXPECT_EQ(result.wait_mean_in_fact, Duration::seconds(15));
 }
 
 // Regression: a job that had waited for nine minutes was shown with five, because nothing had
 // happened since.
-TEST(Preview, who_waits_in_silence_waits_until_now) {
+TEST(Preview, the_wait_of_a_job_extends_to_now_without_events) {
     Past past;
     past.put(0, PolicyChanged{queues(0)});
-    past.comes(10, "waits", 16, "low");
+    past.submit(10, "waits", 16, "low");
     EXPECT_EQ(preview_of(past.since(5, 1'010), queues(10)).all.before.mean,
               Duration::seconds(1'000));
     // The whole window was silent.
@@ -116,64 +116,64 @@ TEST(Preview, who_waits_in_silence_waits_until_now) {
     EXPECT_EQ(silent.end, Past::instant(1'010));
 }
 
-TEST(Preview, tells_who_gains_and_who_loses_when_a_queue_gets_priority) {
-    const Preview told = preview_of(two_wait_for_one().since(5), queues(10));
-    EXPECT_EQ(told.all.jobs, 2);
-    EXPECT_EQ(told.all.before.mean, Duration::seconds((90 + 180) / 2));
-    EXPECT_EQ(told.all.after.mean, Duration::seconds((190 + 80) / 2));
-    EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);
-    ASSERT_EQ(told.gain.size(), 1u);
-    EXPECT_EQ(told.gain[0].key.name, "second");
-    EXPECT_EQ(told.gain[0].wait_before, Duration::seconds(180));
-    EXPECT_EQ(told.gain[0].wait_after, Duration::seconds(80));
-    ASSERT_EQ(told.lose.size(), 1u);
-    EXPECT_EQ(told.lose[0].key.name, "first");
-    EXPECT_EQ(told.lose[0].wait_after, Duration::seconds(190));
-    EXPECT_EQ(told.jobs_gain, 1);
-    EXPECT_EQ(told.jobs_lose, 1);
+TEST(Preview, lists_the_jobs_that_gain_and_lose_when_a_queue_gets_priority) {
+    const Preview result = preview_of(two_wait_for_one().since(5), queues(10));
+    EXPECT_EQ(result.all.jobs, 2);
+    EXPECT_EQ(result.all.before.mean, Duration::seconds((90 + 180) / 2));
+    EXPECT_EQ(result.all.after.mean, Duration::seconds((190 + 80) / 2));
+    EXPECT_EQ(result.wait_mean_in_fact, result.all.before.mean);
+    ASSERT_EQ(result.gain.size(), 1u);
+    EXPECT_EQ(result.gain[0].key.name, "second");
+    EXPECT_EQ(result.gain[0].wait_before, Duration::seconds(180));
+    EXPECT_EQ(result.gain[0].wait_after, Duration::seconds(80));
+    ASSERT_EQ(result.lose.size(), 1u);
+    EXPECT_EQ(result.lose[0].key.name, "first");
+    EXPECT_EQ(result.lose[0].wait_after, Duration::seconds(190));
+    EXPECT_EQ(result.jobs_gain, 1);
+    EXPECT_EQ(result.jobs_lose, 1);
 }
 
 TEST(Preview, the_same_policy_changes_nothing_and_does_the_same_work) {
     Past past = two_wait_for_one();
-    const Preview told = preview_of(past.since(5), queues(0));
-    EXPECT_TRUE(told.gain.empty() && told.lose.empty());
-    EXPECT_EQ(told.all.before.mean, told.all.after.mean);
+    const Preview result = preview_of(past.since(5), queues(0));
+    EXPECT_TRUE(result.gain.empty() && result.lose.empty());
+    EXPECT_EQ(result.all.before.mean, result.all.after.mean);
     // 95 s of the first from the window's beginning on, 100 s each of the others.
-    EXPECT_EQ(told.all.before.gpu_ms, 8 * 295'000);
-    EXPECT_EQ(told.all.after.gpu_ms, told.all.before.gpu_ms);
+    EXPECT_EQ(result.all.before.gpu_ms, 8 * 295'000);
+    EXPECT_EQ(result.all.after.gpu_ms, result.all.before.gpu_ms);
 }
 
-TEST(Preview, a_limit_that_keeps_a_job_out_shows_it_as_not_started) {
+TEST(Preview, a_job_that_a_new_limit_stops_is_shown_as_not_started) {
     Policy policy = queues(0);
     TenantPolicy& tenant = policy.tenants.emplace_back();
     tenant.name = "team-a";
     tenant.gpu_maximum = whole_gpus(4);
-    const Preview told = preview_of(two_wait_for_one().since(5), policy);
-    EXPECT_EQ(told.all.before.not_started, 0);
-    EXPECT_EQ(told.all.after.not_started, 2);
-    EXPECT_EQ(told.all.after.mean, Duration::seconds((390 + 380) / 2)) << "so far";
-    ASSERT_EQ(told.tenants.size(), 1u);
-    EXPECT_EQ(told.tenants[0].after.not_started, 2);
+    const Preview result = preview_of(two_wait_for_one().since(5), policy);
+    EXPECT_EQ(result.all.before.not_started, 0);
+    EXPECT_EQ(result.all.after.not_started, 2);
+    EXPECT_EQ(result.all.after.mean, Duration::seconds((390 + 380) / 2)) << "so far";
+    ASSERT_EQ(result.tenants.size(), 1u);
+    EXPECT_EQ(result.tenants[0].after.not_started, 2);
 }
 
-TEST(Preview, a_run_time_nobody_saw_is_that_of_others_of_the_namespace) {
+TEST(Preview, an_unknown_run_time_is_predicted_from_other_jobs_of_the_namespace) {
     Past past;
-    past.runs(past.comes(0, "runs", 8, ""), 0, 100);
-    past.runs(past.comes(10, "first", 8, ""), 100, 200);
-    past.comes(20, "never-started", 8, "");
-    past.comes(30, "behind", 8, "");
+    past.runs(past.submit(0, "runs", 8, ""), 0, 100);
+    past.runs(past.submit(10, "first", 8, ""), 100, 200);
+    past.submit(20, "never-started", 8, "");
+    past.submit(30, "behind", 8, "");
     past.put(1'000, Plan{});
-    const Preview told = preview_of(past.since(5), Policy{});
-    EXPECT_EQ(told.jobs_run_time_guessed, 2);
-    EXPECT_EQ(told.all.before.not_started, 0);
-    // It starts at 200 s, takes the 100 s of a similar job, and lets the last one in at 300 s.
-    EXPECT_EQ(told.all.before.p95, Duration::seconds(270));
-    EXPECT_EQ(told.all.before.mean.ms(), (90'000 + 180'000 + 270'000) / 3);
+    const Preview result = preview_of(past.since(5), Policy{});
+    EXPECT_EQ(result.jobs_run_time_guessed, 2);
+    EXPECT_EQ(result.all.before.not_started, 0);
+    // It starts at 200 s, takes 100 s as a similar job did, and the last job starts at 300 s.
+    EXPECT_EQ(result.all.before.p95, Duration::seconds(270));
+    EXPECT_EQ(result.all.before.mean.ms(), (90'000 + 180'000 + 270'000) / 3);
 }
 
-// Of low priority, on the whole node; at 50 it is preempted by a job that came, and runs again from
-// 80.
-Past one_is_stopped_for_another(Duration checkpoint_interval) {
+// A job of low priority on the whole node; a new job preempts it at 50 s, and it runs again from
+// 80 s.
+Past one_is_preempted_for_another(Duration checkpoint_interval) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);
     longer.created_at = Past::instant(0);
@@ -203,17 +203,17 @@ Past one_is_stopped_for_another(Duration checkpoint_interval) {
     return past;
 }
 
-TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
-    const Preview told = preview_of(one_is_stopped_for_another(Duration{}).since(5), Policy{});
-    EXPECT_EQ(told.all.jobs, 2);
-    EXPECT_EQ(told.all.before.mean, told.all.after.mean);
-    // In vain, because it starts at once here, then the other job, then from the beginning.
-    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
+TEST(Preview, a_job_that_was_evicted_and_recreated_is_submitted_once) {
+    const Preview result = preview_of(one_is_preempted_for_another(Duration{}).since(5), Policy{});
+    EXPECT_EQ(result.all.jobs, 2);
+    EXPECT_EQ(result.all.before.mean, result.all.after.mean);
+    // Lost work, because it starts at once here; the other job; all of it again.
+    EXPECT_EQ(result.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
 // Regression: a controller created the replacement while the old pod was terminating, so the pod
-// came twice, and the second blocked every other job.
-TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) {
+// was submitted twice, and the second one blocked every other job.
+TEST(Preview, a_job_that_was_recreated_before_its_old_pod_was_gone_is_submitted_once) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);
     longer.created_at = Past::instant(0);
@@ -242,16 +242,16 @@ TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) 
     past.runs(urgent, 53, 82);
     past.runs(again, 82, 182);
     past.put(300, Plan{});
-    const Preview told = preview_of(past.since(5), Policy{});
-    EXPECT_EQ(told.all.jobs, 2);
-    EXPECT_EQ(told.all.before.not_started, 0);
-    EXPECT_EQ(told.not_started_in_fact, 0);
-    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
+    const Preview result = preview_of(past.since(5), Policy{});
+    EXPECT_EQ(result.all.jobs, 2);
+    EXPECT_EQ(result.all.before.not_started, 0);
+    EXPECT_EQ(result.not_started_in_fact, 0);
+    EXPECT_EQ(result.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
-// A disruption budget protected it, and twenty seconds later its user deleted it: it had run for a
-// minute.
-TEST(Preview, a_pod_whose_eviction_was_refused_was_not_stopped_by_us) {
+// A disruption budget protected the pod, and twenty seconds later its user deleted it: it had run
+// for a minute.
+TEST(Preview, a_pod_whose_eviction_was_refused_does_not_count_as_evicted) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);
     longer.created_at = Past::instant(0);
@@ -274,15 +274,15 @@ TEST(Preview, a_pod_whose_eviction_was_refused_was_not_stopped_by_us) {
     EXPECT_EQ(window.pods[0].ended_as, PodPhase::failed);
 }
 
-TEST(Preview, says_which_queues_are_gone_and_who_was_in_them) {
+TEST(Preview, lists_removed_queues_and_their_number_of_jobs) {
     Policy without_low = queues(0);
     without_low.pools.front().queues.erase(without_low.pools.front().queues.begin());
-    const Preview told = preview_of(two_wait_for_one().since(5), without_low);
-    ASSERT_EQ(told.gone.size(), 1u);
-    EXPECT_EQ(told.gone[0].queue, std::string{kDefaultPool} + "/low");
-    EXPECT_EQ(told.gone[0].jobs, 2) << "one of them ran when it began";
-    EXPECT_EQ(told.gone[0].reason, Reason::queue_unknown);
-    EXPECT_TRUE(told.gone[0].is_pool_declared);
+    const Preview result = preview_of(two_wait_for_one().since(5), without_low);
+    ASSERT_EQ(result.gone.size(), 1u);
+    EXPECT_EQ(result.gone[0].queue, std::string{kDefaultPool} + "/low");
+    EXPECT_EQ(result.gone[0].jobs, 2) << "one of them ran when it began";
+    EXPECT_EQ(result.gone[0].reason, Reason::queue_unknown);
+    EXPECT_TRUE(result.gone[0].is_pool_declared);
     Policy mistyped = queues(0);
     mistyped.pools.front().name = "defualt";
     const Preview all_gone = preview_of(two_wait_for_one().since(5), mistyped);
@@ -296,16 +296,16 @@ TEST(Preview, says_which_queues_are_gone_and_who_was_in_them) {
     EXPECT_EQ(below.gone[0].reason, Reason::queue_holds_queues);
 }
 
-TEST(Preview, what_was_done_to_the_last_checkpoint_is_not_done_again) {
-    const Preview told =
-        preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});
-    // Really it had done 30 s when it was preempted, so it needs 130 s; here 45 s.
-    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 85) * 1'000 * 8);
-    Policy none_is_stopped;
-    none_is_stopped.evictions_per_job_per_hour = 0;
-    const Preview calm =
-        preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), none_is_stopped);
-    EXPECT_EQ(calm.all.after.gpu_ms, (130 + 29) * 1'000 * 8);
+TEST(Preview, work_before_the_last_checkpoint_is_not_repeated) {
+    const Preview result =
+        preview_of(one_is_preempted_for_another(Duration::seconds(15)).since(5), Policy{});
+    // In fact it had done 30 s when it was preempted, so it needs 130 s; here 45 s.
+    EXPECT_EQ(result.all.before.gpu_ms, (45 + 29 + 85) * 1'000 * 8);
+    Policy no_evictions;
+    no_evictions.evictions_per_job_per_hour = 0;
+    const Preview undisturbed =
+        preview_of(one_is_preempted_for_another(Duration::seconds(15)).since(5), no_evictions);
+    EXPECT_EQ(undisturbed.all.after.gpu_ms, (130 + 29) * 1'000 * 8);
 }
 
 TEST(Preview, parts_of_gpus_count) {
@@ -319,21 +319,21 @@ TEST(Preview, parts_of_gpus_count) {
     EXPECT_EQ(preview_of(past.since(5), Policy{}).all.before.gpu_ms, 50'000);
 }
 
-TEST(Preview, what_nodes_and_users_did_happens_again) {
+TEST(Preview, changes_of_nodes_and_deletions_by_users_are_replayed) {
     Past past;
     past.put(50, NodeRemoved{"a"});
     past.put(80, NodeObserved{test::node("a", 8)});
-    past.runs(past.comes(60, "waits-for-the-node", 8, ""), 80, 90);
-    PodFacts leaves = past.comes(61, "given-up", 16, "");
-    past.put(70, PodRemoved{leaves.uid});
+    past.runs(past.submit(60, "waits-for-the-node", 8, ""), 80, 90);
+    PodFacts given_up = past.submit(61, "given-up", 16, "");
+    past.put(70, PodRemoved{given_up.uid});
     past.put(100, Plan{});
-    const Preview told = preview_of(past.since(5), Policy{});
-    EXPECT_EQ(told.all.jobs, 2);
-    EXPECT_EQ(told.all.before.not_started, 1);
-    EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);
+    const Preview result = preview_of(past.since(5), Policy{});
+    EXPECT_EQ(result.all.jobs, 2);
+    EXPECT_EQ(result.all.before.not_started, 1);
+    EXPECT_EQ(result.wait_mean_in_fact, result.all.before.mean);
 }
 
-TEST(Preview, of_a_window_without_jobs_tells_none) {
+TEST(Preview, has_no_jobs_for_a_window_without_jobs) {
     Past past;
     EXPECT_EQ(preview_of(past.since(50, 100), queues(10)).all.jobs, 0);
     PastCollector without_journal{Engine{}, Past::instant(0)};

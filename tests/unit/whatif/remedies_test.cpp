@@ -11,7 +11,7 @@
 namespace gpuctl::whatif {
 namespace {
 
-TEST(Remedies, a_search_that_is_told_to_end_keeps_what_it_found_and_says_so) {
+TEST(Remedies, a_search_that_is_stopped_early_returns_what_it_found_and_says_so) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("runs", "runs", 8));
@@ -29,7 +29,7 @@ TEST(Remedies, a_search_that_is_told_to_end_keeps_what_it_found_and_says_so) {
         find_remedies(state, {"team-a", "late"}, world.now, [&] { return ++asked < 4; });
     ASSERT_TRUE(first.has_value());
     EXPECT_TRUE(first->ended_early);
-    EXPECT_EQ(asked, 4) << "the search went on after it was told to end";
+    EXPECT_EQ(asked, 4) << "the search continued after it was stopped";
     const auto none = find_remedies(state, {"team-a", "late"}, world.now, [] { return false; });
     ASSERT_TRUE(none.has_value());
     EXPECT_TRUE(none->found.empty());
@@ -38,7 +38,7 @@ TEST(Remedies, a_search_that_is_told_to_end_keeps_what_it_found_and_says_so) {
 }
 
 // If all ranks end at once, the wide gang takes what the small job would get rank by rank.
-TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
+TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_not_proposed) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(node("b", 4));
@@ -57,8 +57,9 @@ TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
     }
 }
 
-// One by one, the second node is for the small job; both at once are for the wide job before it.
-TEST(Remedies, the_fewest_nodes_help_one_by_one_and_all_at_once) {
+// Added one by one, the second node is for the small job; added at once, both are for the wide job
+// before it.
+TEST(Remedies, the_proposed_number_of_nodes_helps_one_by_one_and_all_at_once) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(pod("full", "full", 4));
@@ -92,7 +93,8 @@ TEST(Remedies, the_end_of_a_job_that_starts_only_some_of_the_pods_says_how_many)
 }
 
 // The quota of a namespace spans all pools.
-TEST(Remedies, a_job_of_another_pool_ends_where_it_holds_what_the_namespace_may) {
+TEST(Remedies,
+     the_end_of_a_job_of_another_pool_is_proposed_if_it_frees_the_quota_of_the_namespace) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
     policy.tenants.emplace_back().name = "team-a";
@@ -119,7 +121,7 @@ TEST(Remedies, a_job_of_another_pool_ends_where_it_holds_what_the_namespace_may)
               "it would start if team-a/runs (1 GPU) ended");
 }
 
-TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
+TEST(Remedies, a_remedy_lists_the_jobs_that_it_would_preempt) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
     policy.pools.front().queues.back().guaranteed = whole_gpus(4);
@@ -147,9 +149,8 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
     }
 }
 
-// As soon as one rank has ended, the low job blocks the other half; if both end at once it does
-// not.
-TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to) {
+// If one rank ends first, the low job blocks the other half; if both end at once it does not.
+TEST(Remedies, a_remedy_that_preempts_only_in_one_order_says_up_to) {
     EngineWorld world;
     for (const char* name : {"a", "b", "c"}) world.add(node(name, 4));
     world.add(gang("runs", 2, 4));
@@ -173,8 +174,8 @@ TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to)
 // A deleted job is terminating for a while. Then the wide gang, which counts on room that will be
 // free soon, preempts the job that started first and takes all of it; if all of it is free at once
 // it comes too late.
-TEST(Remedies, an_end_that_helps_only_without_grace_is_none) {
-    const auto told = [](bool is_wide_there) {
+TEST(Remedies, the_end_of_a_job_that_helps_only_without_its_grace_period_is_not_proposed) {
+    const auto sentence = [](bool is_wide_there) {
         EngineWorld world;
         Policy policy = queue_of_at_most(64);
         PoolPolicy& pools = policy.pools.front();
@@ -202,13 +203,13 @@ TEST(Remedies, an_end_that_helps_only_without_grace_is_none) {
         EXPECT_EQ(world.node_of("asked"), "");
         return sentence_of(world, "asked", ChangeKind::job_ends);
     };
-    EXPECT_EQ(told(false), "it would start if team-a/runs (6 GPUs) ended");
-    EXPECT_EQ(told(true), "");
+    EXPECT_EQ(sentence(false), "it would start if team-a/runs (6 GPUs) ended");
+    EXPECT_EQ(sentence(true), "");
 }
 
 // As soon as the running rank has ended, the small job starts in its place and is preempted again
 // by the other rank.
-TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none) {
+TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_preempted_is_not_proposed) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
     policy.pools.front().order = QueueOrder::fifo;
@@ -235,7 +236,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none)
     world.send(JobSubmitted{record});
     PodFacts waits = part("v", 300);
     waits.preemptible = true;
-    waits.created_at = Instant{world.now.ms() - 10'000};  // head of the line
+    waits.created_at = Instant{world.now.ms() - 10'000};  // head of line
     world.add(waits);
     world.run();
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "v"}, world.now);
@@ -247,7 +248,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none)
     }
 }
 
-TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
+TEST(Remedies, new_nodes_for_a_job_of_one_rack_must_be_in_this_rack) {
     EngineWorld world;
     NodeFacts a = node("a", 4);
     a.topology.host = "a";
@@ -268,7 +269,7 @@ TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
 }
 
 // Regression: more of the largest nodes were tried alone, on which it does not fit.
-TEST(Remedies, more_nodes_are_of_a_kind_on_which_it_fits) {
+TEST(Remedies, proposed_nodes_are_of_a_kind_on_which_the_job_fits) {
     EngineWorld world;
     NodeFacts big = node("big", 8);
     big.allocatable.memory = Bytes{std::int64_t{64} << 30};

@@ -39,7 +39,7 @@ const Remedy* find(const Answer& answer, ChangeKind kind) {
     return found == answer.remedies.found.end() ? nullptr : &*found;
 }
 
-TEST(WhatIf, a_job_that_fits_is_told_where_it_would_start_and_nothing_is_changed) {
+TEST(WhatIf, a_job_that_fits_gets_its_placement_and_no_state_changes) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -53,7 +53,7 @@ TEST(WhatIf, a_job_that_fits_is_told_where_it_would_start_and_nothing_is_changed
     EXPECT_EQ(world.engine.state_hash(), before);
 }
 
-TEST(WhatIf, a_job_that_waits_is_told_why_and_what_would_help) {
+TEST(WhatIf, a_job_that_waits_gets_its_blockers_and_remedies) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -81,7 +81,7 @@ TEST(WhatIf, a_job_that_waits_is_told_why_and_what_would_help) {
     EXPECT_EQ(find(answer, ChangeKind::other_pool), nullptr);
 }
 
-TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
+TEST(WhatIf, another_pool_or_queue_is_proposed_when_it_has_room) {
     EngineWorld world;
     Policy policy;
     PoolPolicy pool;
@@ -105,10 +105,10 @@ TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
     const Remedy* elsewhere = find(answer, ChangeKind::other_pool);
     ASSERT_NE(elsewhere, nullptr);
     EXPECT_EQ(elsewhere->subject, "other");
-    EXPECT_EQ(find(answer, ChangeKind::more_nodes), nullptr) << "nodes are not what it lacks";
+    EXPECT_EQ(find(answer, ChangeKind::more_nodes), nullptr) << "it does not lack nodes";
 }
 
-TEST(WhatIf, more_of_a_budget_is_named_as_far_as_it_is_needed) {
+TEST(WhatIf, a_larger_budget_is_proposed_as_far_as_needed) {
     EngineWorld world;
     Policy policy;
     PoolPolicy pool;
@@ -132,7 +132,7 @@ TEST(WhatIf, more_of_a_budget_is_named_as_far_as_it_is_needed) {
     EXPECT_EQ(fewer->amount, 2);
 }
 
-TEST(WhatIf, those_ahead_take_what_is_new_first) {
+TEST(WhatIf, jobs_ahead_use_added_nodes_first) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("full", "full", 8));
@@ -145,11 +145,11 @@ TEST(WhatIf, those_ahead_take_what_is_new_first) {
     const Remedy* nodes = find(answer, ChangeKind::more_nodes);
     ASSERT_NE(nodes, nullptr);
     EXPECT_EQ(nodes->amount, 2);
-    EXPECT_EQ(find(answer, ChangeKind::job_ends), nullptr) << "the one ahead would take that room";
+    EXPECT_EQ(find(answer, ChangeKind::job_ends), nullptr) << "the job ahead would take that room";
     EXPECT_EQ(answer.position, 2);
 }
 
-TEST(WhatIf, whom_it_would_push_out_is_told_with_what_that_costs) {
+TEST(WhatIf, preempted_jobs_are_listed_with_their_cost) {
     EngineWorld world;
     world.add(node("a", 4));
     PodFacts low = pod("low", "low", 4);
@@ -170,10 +170,10 @@ TEST(WhatIf, whom_it_would_push_out_is_told_with_what_that_costs) {
     EXPECT_EQ(answer.stops[0].pods, (std::vector<std::string>{"low"}));
     EXPECT_FALSE(answer.stops[0].goes_on);
     EXPECT_TRUE(ask_about(world, job("other", 1, 4)).stops.size() == 1)
-        << "nobody was stopped by asking";
+        << "the query evicted no pod";
 }
 
-TEST(WhatIf, when_a_job_that_waits_would_start_is_told) {
+TEST(WhatIf, a_job_that_waits_gets_a_start_estimate) {
     EngineWorld world;
     world.add(node("a", 4));
     PodFacts runs = pod("runs", "runs", 4);
@@ -186,9 +186,9 @@ TEST(WhatIf, when_a_job_that_waits_would_start_is_told) {
     EXPECT_TRUE(answer.stops.empty());
 }
 
-// The head of the line has a reservation of both nodes in two hours; jobs that end before may pass
+// The head-of-line job has a reservation of both nodes in two hours; jobs that end before may pass
 // it.
-EngineWorld with_a_promise_in_two_hours() {
+EngineWorld with_a_reservation_in_two_hours() {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(node("b", 4));
@@ -204,8 +204,8 @@ EngineWorld with_a_promise_in_two_hours() {
     return world;
 }
 
-TEST(WhatIf, a_job_that_would_be_over_in_time_is_told_how_short_it_must_be) {
-    EngineWorld world = with_a_promise_in_two_hours();
+TEST(WhatIf, a_shorter_run_time_that_ends_before_the_reservation_is_proposed) {
+    EngineWorld world = with_a_reservation_in_two_hours();
     JobRecord asked = job("llm", 1, 4);
     asked.spec.run_time_max = Duration::seconds(8 * 3600 + 5);
     const Answer answer = ask_about(world, asked);
@@ -223,11 +223,11 @@ TEST(WhatIf, a_job_that_would_be_over_in_time_is_told_how_short_it_must_be) {
 
     asked.spec.run_time_expected = Duration::seconds(2 * 3600 + 1);
     EXPECT_EQ(find(ask_about(world, asked), ChangeKind::shorter_run_time), nullptr)
-        << "nobody is told to have it stopped before it is done";
+        << "a run time shorter than expected is not proposed";
 }
 
-TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
-    EngineWorld world = with_a_promise_in_two_hours();
+TEST(Remedies, for_pods_that_were_not_submitted_here_the_active_deadline_is_named) {
+    EngineWorld world = with_a_reservation_in_two_hours();
     PodFacts late = pod("late", "late", 4);
     late.run_time_max = Duration::seconds(3 * 3600);
     world.add(late);
@@ -242,8 +242,8 @@ TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
               "it would start now with activeDeadlineSeconds 7200 instead of 10800");
 }
 
-// Deleted and submitted again it is last in line, and the job behind it takes the GPU.
-TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
+// Deleted and submitted again, the job would be last, and the job behind it would take the GPU.
+TEST(Remedies, a_smaller_job_that_would_lose_its_position_is_not_proposed) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts runs = pod("runs", "runs", 7);
@@ -261,8 +261,8 @@ TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
         EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << wording::sentence(one.facts);
 }
 
-// Its ranks end one after the other, and a smaller job takes the room of each.
-TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
+// The ranks end one after the other, and a smaller job takes the room of each.
+TEST(Remedies, the_end_of_a_job_whose_room_others_would_take_is_not_proposed) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(gang("runs", 2, 4));
@@ -277,7 +277,7 @@ TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
         EXPECT_NE(one.kind, ChangeKind::job_ends) << wording::sentence(one.facts);
 }
 
-TEST(Remedies, new_nodes_are_machines_of_their_own) {
+TEST(Remedies, a_new_node_is_a_host_of_its_own) {
     EngineWorld world;
     NodeFacts a = node("a", 8);
     a.topology.host = "a";
@@ -293,7 +293,7 @@ TEST(Remedies, new_nodes_are_machines_of_their_own) {
 }
 
 // With many new nodes the wide job fits first and takes them: more nodes help less.
-TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
+TEST(WhatIf, the_fewest_nodes_are_proposed_although_more_would_help_another_job) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(pod("full", "full", 4));
@@ -306,7 +306,7 @@ TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead)
     EXPECT_EQ(nodes->amount, 1);
 }
 
-TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
+TEST(WhatIf, a_job_that_can_never_start_is_refused_with_the_reason) {
     EngineWorld world;
     world.add(node("a", 8));
     const auto answer =
@@ -332,7 +332,7 @@ TEST(WhatIf, a_follower_answers_as_a_leader_would) {
 
 // Regression: for any named pool, the pod's own affinity was dropped together with the term for "no
 // pool".
-TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in) {
+TEST(Remedies, another_pool_is_proposed_only_if_the_pods_own_affinity_allows_it) {
     EngineWorld world;
     NodeFacts other = node("b", 8, "other");
     other.labels["product"] = "h100";
@@ -358,7 +358,7 @@ TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in
 }
 
 // Regression: for a gang that lost a rank only the missing rank was tried there, and found room.
-TEST(Remedies, no_other_pool_is_named_for_what_is_left_of_a_gang) {
+TEST(Remedies, no_other_pool_is_proposed_for_the_remaining_ranks_of_a_gang) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(node("b", 4));
@@ -376,7 +376,7 @@ TEST(Remedies, no_other_pool_is_named_for_what_is_left_of_a_gang) {
     for (const Remedy& one : remedies->found) EXPECT_NE(one.kind, ChangeKind::other_pool);
 }
 
-TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
+TEST(Remedies, a_remedy_for_some_of_the_pods_says_how_many_would_start) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(node("b", 2, "other"));
@@ -394,14 +394,14 @@ TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
               "2 of its 3 waiting pods would start now in pool other");
 }
 
-TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
+TEST(Remedies, a_job_that_runs_or_lacks_its_own_ranks_has_none) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 1));
     std::vector<PodFacts> ranks = gang("g", 2, 1);
     world.add(ranks[0]);  // the other rank does not exist yet
     world.run();
-    for (const char* name : {"p", "g", "nobody"}) {
+    for (const char* name : {"p", "g", "unknown"}) {
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
         ASSERT_TRUE(found.has_value());
         EXPECT_TRUE(found->found.empty())
@@ -409,7 +409,7 @@ TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     }
 }
 
-TEST(WhatIf, fewer_slices_are_told_as_slices) {
+TEST(WhatIf, fewer_slices_are_counted_as_slices) {
     constexpr const char* kSlice = "nvidia.com/mig-1g.10gb";
     EngineWorld world;
     NodeFacts node = test::node("a", 0);

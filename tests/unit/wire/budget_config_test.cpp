@@ -27,7 +27,7 @@ BudgetPolicy read(const std::string& members) {
     return config->policy.pools.at(0).queues.at(0).budget.value_or(BudgetPolicy{});
 }
 
-TEST(BudgetConfiguration, a_budget_is_read_with_all_it_says) {
+TEST(BudgetConfiguration, a_budget_is_read_with_all_its_keys) {
     BudgetPolicy budget;
     budget.amount = GpuTime{500 * kGpuTimePerGpuHour};
     budget.carry_over = GpuTime{kGpuTimePerGpuHour / 2};
@@ -53,7 +53,7 @@ TEST(BudgetConfiguration, a_namespace_may_have_one_in_a_pool) {
     EXPECT_EQ(quota.budget->amount, GpuTime{10 * kGpuTimePerGpuHour});
 }
 
-TEST(BudgetConfiguration, what_is_printed_reads_back) {
+TEST(BudgetConfiguration, a_printed_budget_reads_back) {
     for (const char* members :
          {"gpuHours: 500, period: week", "gpuHours: 0.5, period: month, carryOver: 0.25",
           "gpuHours: 7, period: 30d, start: 2026-12-01T06:00:00Z", "gpuHours: 7, period: day"}) {
@@ -92,7 +92,7 @@ TEST(BudgetConfiguration, a_start_is_for_spans_only) {
     EXPECT_TRUE(parse(begun("7d"), "test.yaml"));
 }
 
-TEST(BudgetConfiguration, none_is_above_that_of_a_queue_above_for_the_same_periods) {
+TEST(BudgetConfiguration, no_budget_exceeds_that_of_a_parent_queue_for_the_same_periods) {
     const auto nested = [](const std::string& above, const std::string& below) {
         return "policy:\n  pools:\n  - name: p\n    queues:\n    - name: q\n      budget: {" +
                above + "}\n      queues:\n      - name: a\n        budget: {" + below + "}\n";

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Bytes gibibytes(std::int64_t count) { return Bytes{count << 30}; }
 
-TEST(GpuMemory, is_what_the_label_says_else_the_least_that_the_model_is_sold_with) {
+TEST(GpuMemory, is_read_from_the_label_else_the_smallest_of_the_model) {
     const std::pair<const char*, std::int64_t> known[] = {
         {"A100-100G", 100},
         {"a10-24g", 24},

@@ -130,7 +130,7 @@ TEST(InvisibleCharacters, in_commands_and_variables_are_passed_on_with_a_warning
     EXPECT_TRUE(holds(warnings, "environment.env.A contains U+2028")) << warnings;
 }
 
-TEST(InvisibleCharacters, of_scripts_and_descriptions_are_their_own_affair) {
+TEST(InvisibleCharacters, in_scripts_and_descriptions_are_accepted) {
     EXPECT_EQ(warnings_of("kind: training\njob:\n  name: a\n  description: \"\u00e0\u00a0la "
                           "\U0001f469\u200d\U0001f4bb\ufe0f\"\n"
                           "environment:\n  image: i\n  command:\n  - sh\n  - -c\n  - |\n    for i\n"

@@ -163,7 +163,7 @@ TEST(JobDocument, a_number_of_gpus_out_of_range_is_refused_with_the_range) {
     }
 }
 
-TEST(JobDocument, keys_of_later_features_are_accepted_and_say_so) {
+TEST(JobDocument, keys_of_later_features_are_accepted_with_a_warning) {
     const std::string warnings = warnings_of(R"(
 kind: training
 job: {name: a, epochs: 3, batch_size: 8}
@@ -220,7 +220,7 @@ TEST(JobDocument, the_namespace_of_the_document_wins_over_the_default) {
     EXPECT_EQ(spec_of(with_job("{name: a, namespace: b}"), options).key.namespace_name, "b");
 }
 
-TEST(JobDocument, low_priority_is_preemptible_unless_it_says_otherwise) {
+TEST(JobDocument, a_job_of_low_priority_is_preemptible_by_default) {
     EXPECT_TRUE(spec_of(with_job("{name: a, priority: LOW}")).preemptible);
     EXPECT_FALSE(spec_of(with_job("{name: a, priority: low, preemptible: false}")).preemptible);
     EXPECT_FALSE(spec_of(with_job("{name: a, priority: \"high\"}")).preemptible);

@@ -85,7 +85,7 @@ TEST(JobDocument, a_mig_profile_that_does_not_exist_is_refused_with_those_that_d
               "nvidia.com/mig-1g.5gb");
 }
 
-TEST(JobDocument, shares_of_gpus_are_counted_and_are_as_much_as_is_configured) {
+TEST(JobDocument, shares_of_gpus_have_the_configured_size) {
     const JobSpec spec = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2(vgpu)}"));
     EXPECT_EQ(spec.gpu.mode, GpuMode::shared);
     EXPECT_EQ(spec.gpu.resource, "nvidia.com/gpu.shared");
@@ -98,7 +98,7 @@ TEST(JobDocument, shares_of_gpus_are_counted_and_are_as_much_as_is_configured) {
     EXPECT_EQ(gpus_total(pod_request(quarter->spec)), GpuMilli{500});
 }
 
-TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
+TEST(JobDocument, placement_sets_the_topology_rules) {
     const auto with = [](const std::string& placement, const std::string& kind = "training") {
         return "kind: " + kind + "\njob: {name: j}\nenvironment: {image: i, command: [x]}\n" +
                "resources: {cpu: 1, memory: 1Gi}\nplacement: " + placement + "\n";
@@ -116,7 +116,7 @@ TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
                       "is for training jobs"));
 }
 
-TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
+TEST(JobDocument, a_part_of_a_gpu_is_requested_as_a_fraction) {
     const JobSpec half = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.5}"));
     EXPECT_EQ(half.gpu.mode, GpuMode::fraction);
     EXPECT_EQ(half.gpu.amount, GpuMilli{500});
@@ -134,7 +134,7 @@ TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
     }
 }
 
-TEST(JobDocument, a_part_of_a_gpu_is_asked_for_by_its_memory) {
+TEST(JobDocument, a_part_of_a_gpu_is_requested_by_its_memory) {
     const auto gpu_of = [](const std::string& gpus) {
         return spec_of(with_resources("{cpu: 1, memory: 1Gi, " + gpus + "}")).gpu;
     };
@@ -193,7 +193,7 @@ TEST(JobDocument, an_elastic_job_has_a_range_of_sizes) {
     EXPECT_EQ(warnings_of(rigid), "");
 }
 
-TEST(JobDocument, an_elastic_job_says_how_fast_it_is_by_its_ranks) {
+TEST(JobDocument, an_elastic_job_has_a_speedup_curve) {
     const std::string text =
         of_kind("training",
                 "elastic: {minReplicas: 2, maxReplicas: 16, speedup: {2: 1, 16: 5.25, 4: 1.9}}\n");
@@ -202,7 +202,7 @@ TEST(JobDocument, an_elastic_job_says_how_fast_it_is_by_its_ranks) {
     EXPECT_EQ(warnings_of(text), "");
 }
 
-TEST(JobDocument, what_a_speedup_says_must_make_sense) {
+TEST(JobDocument, an_impossible_speedup_curve_is_refused) {
     const auto problem = [](const std::string& speedup) {
         return problems_of(of_kind(
             "training", "elastic: {minReplicas: 2, maxReplicas: 8, speedup: " + speedup + "}\n"));

@@ -13,7 +13,7 @@ std::string dumped(const nlohmann::json& value) {
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-TEST(JsonText, writes_what_dump_writes) {
+TEST(JsonText, equals_the_output_of_dump) {
     for (const std::string& text :
          {std::string{}, std::string{"plain"}, std::string{"a \"b\" \\ c"}, std::string{"\n\t\x01"},
           std::string{"Käse"}, std::string{"\xff"}, std::string{"\x7f"}}) {

@@ -26,7 +26,7 @@ void expect_refusal(const std::string& yaml, const std::string& text) {
     EXPECT_NE(message.find(text), std::string::npos) << message;
 }
 
-TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
+TEST(MaintenanceConfiguration, a_window_is_read_with_all_its_keys) {
     const Result<Config> config =
         parse(with_window(
                   "name: rack-7, nodes: [dev-0, dev-1], nodeSelector: {rack: r7}, pool: dev-pool, "
@@ -50,7 +50,7 @@ TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
     EXPECT_EQ(config->policy.unhealthy_drain, Drain::preemptible);
 }
 
-TEST(MaintenanceConfiguration, an_end_says_the_same_as_a_duration) {
+TEST(MaintenanceConfiguration, an_end_is_equivalent_to_a_duration) {
     const Result<Config> config = parse(
         with_window(
             "name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, end: 2026-12-01T10:30:00Z"),
@@ -134,7 +134,7 @@ std::string window_on(const std::string& nodes) {
            with_window("name: w, nodes: " + nodes + ", start: 2026-12-01T08:00:00Z, duration: 1h");
 }
 
-TEST(WindowNames, nodes_are_those_that_the_embedded_cluster_has) {
+TEST(WindowNames, nodes_must_exist_in_the_embedded_cluster) {
     EXPECT_EQ(refusal(window_on("[a-0, a-2, b-0]")), "accepted");
     EXPECT_EQ(refusal(window_on("[a-0, qqqq]")),
               "test.yaml:4:30: there is no node qqqq; the nodes of a group of "
@@ -145,7 +145,7 @@ TEST(WindowNames, nodes_are_those_that_the_embedded_cluster_has) {
                    "there is no node a-7");
 }
 
-TEST(WindowNames, nodes_are_of_the_pool_that_is_named_with_them) {
+TEST(WindowNames, nodes_must_be_in_the_pool_of_the_window) {
     EXPECT_EQ(refusal(window_on("[a-0], pool: p")), "accepted");
     EXPECT_EQ(refusal(window_on("[a-0, b-0], pool: p")),
               "test.yaml:4:30: node b-0 is in pool rest, not in pool p of this window: remove the "
@@ -157,7 +157,7 @@ TEST(WindowNames, no_beneficiary_has_an_empty_name) {
                    "policy.reservations.0.tenants.0 is empty; give it a value or leave it out");
 }
 
-TEST(WindowNames, nodes_of_kubernetes_are_not_known_before) {
+TEST(WindowNames, nodes_of_kubernetes_are_not_checked) {
     EXPECT_EQ(refusal("cluster: {mode: kubernetes}\n" +
                       with_window("name: w, nodes: [qqqq], pool: zzzz, "
                                   "start: 2026-12-01T08:00:00Z, duration: 1h")),

@@ -107,7 +107,7 @@ bool can_lie(const MigFamily& of, const Slices& row) {
     }
 }
 
-TEST(Mig, a_layout_is_found_exactly_when_one_of_all_arrangements_holds) {
+TEST(Mig, a_layout_is_found_exactly_when_some_arrangement_is_possible) {
     int possible = 0;
     int impossible = 0;
     for (const char* name : {"A30", "H100-80GB"}) {
@@ -172,7 +172,7 @@ TEST(Mig, a_label_gives_the_family) {
     EXPECT_EQ(names_of(""), "");
 }
 
-TEST(Mig, a_slice_is_so_many_sevenths_or_quarters_of_a_gpu) {
+TEST(Mig, a_slice_is_a_number_of_sevenths_or_quarters_of_a_gpu) {
     EXPECT_EQ(mig_share("1g.10gb"), (GpuShare{1, 7}));
     EXPECT_EQ(mig_share("1c.3g.40gb"), (GpuShare{3, 7}));
     EXPECT_EQ(mig_share("2g.12gb"), (GpuShare{2, 4}));
@@ -192,7 +192,7 @@ TEST(Mig, a_slice_is_so_many_sevenths_or_quarters_of_a_gpu) {
     EXPECT_EQ(in_whole_gpus({"nvidia.com/mig-2g.20gb.shared", whole_gpus(1), {1, 2}}).value(), 143);
 }
 
-TEST(Mig, the_model_of_a_node_cut_alike_names_the_slice) {
+TEST(Mig, the_model_of_a_uniformly_partitioned_node_names_the_slice) {
     EXPECT_EQ(mig_profile_in_model("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), "1g.5gb");
     EXPECT_EQ(mig_profile_in_model("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me-SHARED"), "1g.10gb.me");
     EXPECT_EQ(mig_profile_in_model("NVIDIA-A100-SXM4-40GB"), "");

@@ -69,7 +69,7 @@ TEST(NamedPolicies, naming_the_default_one_changes_nothing) {
     EXPECT_EQ(read_policy("").policy, Policy{});
 }
 
-TEST(NamedPolicies, the_cluster_s_policy_is_that_of_every_known_pool) {
+TEST(NamedPolicies, the_policy_of_the_cluster_applies_to_every_known_pool) {
     const Config config = read_policy(
         "policy:\n  name: throughput\n  pools: [{name: training-pool, queues: [{name: q}]}]\n");
     const NamedPolicy& throughput = *find_named_policy("throughput");
@@ -85,7 +85,7 @@ TEST(NamedPolicies, the_cluster_s_policy_is_that_of_every_known_pool) {
     EXPECT_EQ(read_policy("", {{"GPUCTLD_POLICY_NAME", "fair"}}).policy.pools.size(), 5u);
 }
 
-TEST(NamedPolicies, a_pool_has_its_own_and_what_is_written_in_it_wins) {
+TEST(NamedPolicies, the_policy_of_a_pool_wins_over_that_of_the_cluster) {
     const Config config = read_policy(R"(
 policy:
   pools:
@@ -169,7 +169,7 @@ TEST(ExpertKeys, are_for_pools_that_are_listed_once) {
               "test.yaml:1:10: expert.scheduling.backoffInitial is longer than backoffMaximum");
 }
 
-TEST(ExpertKeys, say_when_they_are_needed) {
+TEST(ExpertKeys, are_reported_when_they_are_needed) {
     for (const KeyDescription& key : describe_keys()) {
         // Sections do not: expert.server, expert.pools[].backfill. Nor does a pool's name.
         const bool is_value = std::count(key.path.begin(), key.path.end(), '.') >=
@@ -179,7 +179,7 @@ TEST(ExpertKeys, say_when_they_are_needed) {
     }
 }
 
-TEST(MovedKeys, are_errors_that_say_where_the_key_is_now) {
+TEST(MovedKeys, are_errors_that_name_the_new_place) {
     const std::pair<const char*, const char*> table[] = {
         {"policy:\n  usageHalfLife: 2d\n",
          "test.yaml:2:3: policy.usageHalfLife has moved to expert.scheduling.usageHalfLife"},

@@ -55,7 +55,7 @@ TEST(PolicyDocument, json_is_read_as_yaml_is) {
     EXPECT_EQ(read->document.policy.pools[0].name, "a");
 }
 
-TEST(PolicyDocument, nothing_written_is_the_default_policy) {
+TEST(PolicyDocument, an_empty_document_is_the_default_policy) {
     const auto read = parse_policy("", "policy a");
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(to_archive(read->document.policy), to_archive(Policy{}));

@@ -54,7 +54,7 @@ TEST(Quantity, reads_every_kubernetes_form_exactly_and_rounds_up) {
     }
 }
 
-TEST(Quantity, refuses_what_is_not_a_quantity_or_does_not_fit) {
+TEST(Quantity, refuses_text_that_is_no_quantity_or_overflows) {
     for (const char* text : {"",      " ",    "1 ",    " 1",      "Gi",
                              ".",     "+",    "-",     "1.2.3",   "1e",
                              "1e+",   "1Gib", "1gi",   "1K",      "1mi",
@@ -81,7 +81,7 @@ TEST(Quantity, prints_the_shortest_exact_form) {
     EXPECT_EQ(format_gpus(GpuMilli{1005}), "1.005");
 }
 
-RC_GTEST_PROP(Quantity, what_is_printed_reads_back_the_same, ()) {
+RC_GTEST_PROP(Quantity, a_printed_quantity_reads_back_the_same, ()) {
     const auto value = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
     RC_ASSERT(parse_bytes(format_bytes(Bytes{value})) == Bytes{value});
     RC_ASSERT(parse_cpu(format_cpu(CpuMilli{value})) == CpuMilli{value});

@@ -63,7 +63,7 @@ TEST(QueueConfiguration, a_tree_is_flattened_with_parents_before_children) {
     EXPECT_EQ(config->policy.ageing_every, Duration{300'000});
 }
 
-TEST(QueueConfiguration, what_is_printed_reads_the_same) {
+TEST(QueueConfiguration, a_printed_tree_reads_back) {
     const Result<Config> config = parse(kTree, "test.yaml");
     ASSERT_TRUE(config);
     const Result<Config> again = parse(print_config(*config), "printed.yaml");
@@ -161,7 +161,7 @@ TEST(QueueConfiguration, every_mistake_is_reported_with_its_line) {
               std::string::npos);
 }
 
-TEST(QueueConfiguration, of_each_model_no_more_is_guaranteed_than_the_pool_has) {
+TEST(QueueConfiguration, guarantees_of_a_model_do_not_exceed_the_pool) {
     const auto with_guarantee = [](int below) {
         return refusal_of(
             "cluster:\n  mode: embedded\n  embedded:\n    nodes:\n"
@@ -223,7 +223,7 @@ TEST(QueueConfiguration, a_reserve_is_a_part_of_the_pool_or_a_number_of_gpus) {
     EXPECT_NE(refusal_of(with_reserve("95%")).find("must be from 0% to 90%"), std::string::npos);
 }
 
-TEST(QueueConfiguration, a_reserve_is_no_part_of_a_per_cent) {
+TEST(QueueConfiguration, a_reserve_is_a_whole_percentage) {
     EXPECT_EQ(refusal_of(with_reserve("10.5%")),
               "test.yaml:9:7: policy.pools.0.reserve must be from 0% to 90% in whole per cent, or "
               "a number of GPUs, not \"10.5%\"");
@@ -244,7 +244,7 @@ TEST(QueueConfiguration, guarantees_must_fit_in_addition_to_the_reserve) {
               "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
-TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
+TEST(QueueConfiguration, a_guarantee_does_not_exceed_the_maximum) {
     const auto with = [](const std::string& queue) {
         return "cluster:\n  embedded:\n    nodes:\n      - {name: n, count: 2, gpus: 8, pool: p, "
                "gpuModel: A100}\n      - {name: c, count: 2, pool: p, gpus: 0}\n"
@@ -277,7 +277,7 @@ TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
               "less than the 6 that it is guaranteed of it");
 }
 
-TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {
+TEST(QueueConfiguration, a_reserve_does_not_exceed_the_pool) {
     const std::string text =
         "cluster:\n  embedded: {nodes: [{name: n, count: 2, gpus: 8, pool: p}]}\n"
         "policy:\n  pools: [{name: p, reserve: 1000}]\n";

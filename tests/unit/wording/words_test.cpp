@@ -86,7 +86,7 @@ TEST(Words, facts_are_joined_in_their_order) {
               "team-a/b, which is due earlier");
 }
 
-TEST(Words, one_of_a_thing_is_singular) {
+TEST(Words, an_amount_of_one_is_singular) {
     EXPECT_EQ(words(fact::PodsGated{1}), "1 pod is blocked by scheduling gates");
     EXPECT_EQ(words(fact::PodsGated{2}), "2 pods are blocked by scheduling gates");
     EXPECT_EQ(words(fact::Request{"nvidia.com/gpu", 1'000, 1}), "1 GPU requested on one node");

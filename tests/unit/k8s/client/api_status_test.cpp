@@ -7,7 +7,7 @@
 namespace gpuctl::k8s {
 namespace {
 
-TEST(ApiStatus, a_refusal_keeps_the_servers_code_reason_causes_and_patience) {
+TEST(ApiStatus, a_refusal_keeps_the_servers_code_reason_causes_and_retry_after) {
     const ApiStatus status = parse_status(
         409,
         R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"Conflict",

@@ -91,7 +91,7 @@ TEST_F(ClientTest, a_500_to_a_write_is_unknown_and_not_repeated) {
     EXPECT_EQ(server.received().size(), 1u);
 }
 
-TEST_F(ClientTest, a_throttled_write_waits_as_long_as_the_server_asks) {
+TEST_F(ClientTest, a_throttled_write_waits_for_the_retry_after_of_the_server) {
     std::atomic<int> count{0};
     ScriptedServer server{[&](const SeenRequest&, Reply& reply) {
         if (++count == 1) return reply.respond(429, "", {{"Retry-After", "1"}});

@@ -79,7 +79,7 @@ TEST_F(CredentialsTest, a_token_file_is_read_again_and_its_last_good_content_kep
     EXPECT_EQ(tokens(server), (Tokens{"Bearer first", "Bearer second", "Bearer second"}));
 }
 
-TEST_F(CredentialsTest, between_readings_the_token_file_is_left_alone) {
+TEST_F(CredentialsTest, the_token_file_is_not_read_again_within_the_interval) {
     ScriptedServer server{[](const SeenRequest&, Reply& reply) { reply.respond(200, "{}"); }};
     ClusterAccess access = access_to(server);
     access.token_file = write("token", "first\n");
@@ -192,7 +192,7 @@ TEST_F(CredentialsTest, a_plugin_that_fails_is_not_run_again_for_each_request) {
     EXPECT_EQ(read(runs), "run\n");
 }
 
-TEST_F(CredentialsTest, a_token_that_still_holds_is_used_while_its_plugin_fails) {
+TEST_F(CredentialsTest, a_token_that_is_still_valid_is_used_while_its_plugin_fails) {
     ScriptedServer server{[&](const SeenRequest&, Reply& reply) { reply.respond(200, "{}"); }};
     ClusterAccess access = access_to(server);
     const std::string runs = (folder / "runs").string();
@@ -226,7 +226,7 @@ TEST_F(CredentialsTest, a_plugin_gets_the_cluster_and_its_environment) {
     EXPECT_NE(line.find("|x y|a; b"), std::string::npos) << "no shell in between";
 }
 
-TEST_F(CredentialsTest, whatever_a_plugin_does_wrong_is_a_sentence) {
+TEST_F(CredentialsTest, each_error_of_a_plugin_has_a_sentence) {
     const auto message = [&](const std::string& text, milliseconds timeout = milliseconds{5'000}) {
         const auto result = run_exec_plugin(plugin_of(text), "{}", timeout);
         return result ? std::string{"accepted"} : result.error().message;

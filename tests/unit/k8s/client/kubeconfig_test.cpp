@@ -122,7 +122,7 @@ TEST_F(Kubeconfig, a_context_is_chosen_by_name) {
     EXPECT_TRUE(contains(missing.error().message, "'other'"));
 }
 
-TEST_F(Kubeconfig, what_is_wrong_is_said_with_file_and_key) {
+TEST_F(Kubeconfig, a_mistake_is_reported_with_file_and_key) {
     const std::string https = "server: 'https://h'";
     EXPECT_TRUE(contains(refusal(usual(https + ", insecure-skip-tls-verify: true, "
                                                "certificate-authority-data: aGk=",
@@ -231,7 +231,7 @@ TEST_F(Kubeconfig, a_huge_file_and_a_directory_are_refused) {
     EXPECT_FALSE(load_kubeconfig({folder_.string(), ""}, environment()));
 }
 
-TEST(Base64, round_trips_and_refuses_what_is_none) {
+TEST(Base64, round_trips_and_refuses_invalid_text) {
     for (const std::string text : {"", "a", "ab", "abc", "abcd", "\xff\x00\x10"}) {
         EXPECT_EQ(decode_base64(encode_base64(text)), text);
     }

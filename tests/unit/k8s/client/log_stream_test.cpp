@@ -31,7 +31,7 @@ ports::LogRequest request_of(std::string uid) {
     return request;
 }
 
-TEST(LogPath, every_wish_becomes_a_query_parameter) {
+TEST(LogPath, every_option_becomes_a_query_parameter) {
     ports::LogRequest request = request_of("u");
     EXPECT_EQ(log_path(request), "/api/v1/namespaces/team/pods/llm-0/log?timestamps=true");
     request.container = "main";
@@ -59,7 +59,7 @@ TEST_F(LogStreamTest, lines_come_as_they_are_written_until_the_log_ends) {
               "2026-01-01T00:00:00Z one\n2026-01-01T00:00:01Z two\n");
 }
 
-TEST_F(LogStreamTest, the_log_of_a_successor_with_the_same_name_is_not_given_out) {
+TEST_F(LogStreamTest, the_log_of_a_successor_with_the_same_name_is_not_returned) {
     ScriptedServer server{[](const SeenRequest&, Reply& reply) {
         reply.respond(200, R"({"kind":"Pod","metadata":{"name":"llm-0","uid":"u2"}})");
     }};

@@ -41,7 +41,7 @@ TEST(Backoff, waiters_with_different_seeds_do_not_return_together) {
     EXPECT_GT(delays.size(), 15u);
 }
 
-TEST(RetryBudget, retries_stay_a_tenth_of_requests_once_the_savings_are_gone) {
+TEST(RetryBudget, retries_are_at_most_a_tenth_of_requests_once_the_reserve_is_spent) {
     RetryBudget budget{5};
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(budget.take_token());
     EXPECT_FALSE(budget.take_token());

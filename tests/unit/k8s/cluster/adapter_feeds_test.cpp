@@ -85,7 +85,7 @@ TEST_F(FeedTest, an_event_that_a_full_sink_refused_is_reported_again) {
     EXPECT_EQ(sink.events.size(), 2u);
 }
 
-TEST_F(FeedTest, an_outcome_waits_for_room_and_keeps_its_place) {
+TEST_F(FeedTest, an_outcome_waits_for_room_in_the_sink_and_keeps_its_order) {
     sink.room = 0;
     outbox.deliver(BindOutcome{EffectId{1}, "u", BindResult::bound, ""});
     outbox.deliver(BindOutcome{EffectId{2}, "u", BindResult::bound, ""});
@@ -147,7 +147,7 @@ TEST_F(FeedTest, a_pod_is_reported_again_when_its_claim_is_bound) {
     EXPECT_EQ(sink.events.size(), 2u);
 }
 
-TEST_F(FeedTest, what_a_full_sink_did_not_take_of_a_claim_waits) {
+TEST_F(FeedTest, an_update_of_a_claim_that_a_full_sink_refuses_waits) {
     feed->volumes_are_read();
     EXPECT_TRUE(update("a", claiming("a", "data")));
     sink.room = 1;

@@ -121,19 +121,19 @@ TEST_F(WorkloadMakerTest, makes_the_class_the_workload_and_its_owned_service) {
               "uid-of-" + deployment);
 }
 
-TEST_F(WorkloadMakerTest, making_what_is_made_already_for_this_job_succeeds) {
+TEST_F(WorkloadMakerTest, creating_a_workload_of_this_job_twice_succeeds) {
     EXPECT_TRUE(create().done);
     EXPECT_TRUE(create().done);
 }
 
-TEST_F(WorkloadMakerTest, made_by_a_lost_sending_and_then_refused_is_made) {
+TEST_F(WorkloadMakerTest, a_refused_workload_that_an_earlier_request_created_counts_as_created) {
     EXPECT_TRUE(create().done);
     objects.refuse["PATCH " + deployment] = 409;
     const auto made = create();
     EXPECT_TRUE(made.done) << made.message;
 }
 
-TEST_F(WorkloadMakerTest, refused_and_not_there_is_refused_for_good) {
+TEST_F(WorkloadMakerTest, a_refused_workload_that_does_not_exist_is_refused_for_good) {
     objects.refuse["PATCH " + deployment] = 409;
     const auto made = create();
     EXPECT_FALSE(made.done);
@@ -170,7 +170,7 @@ TEST_F(WorkloadMakerTest, a_foreign_service_is_never_overwritten) {
     EXPECT_FALSE(objects.stored.contains(deployment)) << "nothing is made that could not be used";
 }
 
-TEST_F(WorkloadMakerTest, a_service_that_an_earlier_job_left_is_waited_for) {
+TEST_F(WorkloadMakerTest, the_service_of_an_earlier_job_is_waited_for) {
     objects.stored[service] = {
         {"metadata",
          {{"uid", "x"},
@@ -198,14 +198,14 @@ TEST_F(WorkloadMakerTest, a_workload_without_its_service_is_deleted_again) {
     EXPECT_FALSE(objects.stored.contains(deployment));
 }
 
-TEST_F(WorkloadMakerTest, a_server_in_trouble_is_worth_another_try) {
+TEST_F(WorkloadMakerTest, an_error_of_the_server_is_retryable) {
     objects.refuse["GET " + deployment] = 503;
     const auto made = create();
     EXPECT_FALSE(made.done);
     EXPECT_TRUE(made.retryable) << made.message;
 }
 
-TEST_F(WorkloadMakerTest, removes_workload_and_service_and_twice_is_fine) {
+TEST_F(WorkloadMakerTest, removing_workload_and_service_twice_succeeds) {
     EXPECT_TRUE(create().done);
     EXPECT_TRUE(remove().done);
     EXPECT_FALSE(objects.stored.contains(deployment));
@@ -213,12 +213,12 @@ TEST_F(WorkloadMakerTest, removes_workload_and_service_and_twice_is_fine) {
     EXPECT_TRUE(remove().done);
 }
 
-TEST_F(WorkloadMakerTest, a_job_of_a_namespace_that_cannot_be_is_removed_without_a_request) {
+TEST_F(WorkloadMakerTest, a_job_of_an_impossible_namespace_is_removed_without_a_request) {
     EXPECT_TRUE(remove(true, "..").done);
     EXPECT_TRUE(objects.log.empty());
 }
 
-TEST_F(WorkloadMakerTest, what_was_not_made_by_us_is_left_alone) {
+TEST_F(WorkloadMakerTest, a_workload_of_another_owner_is_not_deleted) {
     objects.stored[deployment] = {{"metadata", {{"uid", "x"}}}};
     const auto removed = remove();
     EXPECT_FALSE(removed.done);

@@ -51,7 +51,7 @@ Json prefers(int weight, const char* key, const char* value) {
 
 const Json kOneGpu = {{"nvidia.com/gpu", "1"}};
 
-TEST(GpuKind, a_gpu_of_a_node_cut_alike_is_a_slice_and_counts_as_one) {
+TEST(GpuKind, a_gpu_of_a_uniformly_partitioned_node_is_a_slice_and_counts_as_a_slice) {
     const Json labels = {{"nvidia.com/mig.strategy", "single"},
                          {"nvidia.com/gpu.product", kSliced}};
     const NodeFacts sliced = node(labels, {{"nvidia.com/gpu", "14"}});
@@ -77,7 +77,7 @@ TEST(GpuKind, lost_slices_are_not_reported_as_lost_gpus) {
     EXPECT_EQ(read_node(object.dump(), {}).value().gpus_unhealthy, 1);
 }
 
-TEST(GpuKind, a_pod_means_slices_only_if_it_names_their_model) {
+TEST(GpuKind, a_pod_requests_slices_only_if_it_names_their_model) {
     EXPECT_TRUE(pod(Json::object(), Json::object(), kOneGpu).rules.wants_whole_gpus);
     EXPECT_FALSE(pod(Json::object()).rules.wants_whole_gpus);
     for (const PodFacts& slice :
@@ -93,7 +93,7 @@ TEST(GpuKind, a_pod_means_slices_only_if_it_names_their_model) {
     EXPECT_EQ(gpus_total(whole.request), whole_gpus(1));
 }
 
-TEST(GpuKind, a_share_is_as_much_as_its_node_and_its_pod_say) {
+TEST(GpuKind, the_size_of_a_share_follows_from_the_replicas_of_node_and_pod) {
     const Json offered = {{"nvidia.com/gpu.shared", "16"}};
     EXPECT_EQ(gpus_total(node({{"nvidia.com/gpu.replicas", "4"}}, offered).allocatable),
               whole_gpus(4));

@@ -28,27 +28,27 @@ TEST(GpuPart, is_read_from_the_annotation_and_its_device_from_the_binding) {
 }
 
 // The device plugin of any other node gives the same card to a pod that requests a whole one.
-TEST(ConvertGpuPart, a_part_is_given_only_by_nodes_that_are_set_apart_for_parts) {
+TEST(ConvertGpuPart, a_part_is_offered_only_by_nodes_that_are_labelled_for_parts) {
     const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":"0.5")");
     EXPECT_EQ(
         pod.rules.node_selector,
         (std::vector<std::pair<std::string, std::string>>{{"runwhere.ai/gpu-sharing", "true"}}));
 }
 
-TEST(GpuPart, without_a_device_it_has_none_yet) {
+TEST(GpuPart, without_a_binding_has_no_device) {
     EXPECT_EQ(read(R"("runwhere.ai/gpu-fraction":"0.5")").gpu_device, kNoDevice);
     EXPECT_EQ(read(R"("runwhere.ai/gpu-fraction":"0.5","runwhere.ai/gpu-device":"x")").gpu_device,
               kNoDevice);
 }
 
-TEST(GpuPart, of_another_vendor_is_named) {
+TEST(GpuPart, of_another_vendor_requests_the_resource_of_that_vendor) {
     const PodFacts pod = read(
         R"("runwhere.ai/gpu-fraction":"0.25","runwhere.ai/gpu-resource":"huawei.com/Ascend910")");
     ASSERT_EQ(pod.request.gpus.size(), 1u);
     EXPECT_EQ(pod.request.gpus[0].resource, "huawei.com/Ascend910");
 }
 
-TEST(GpuPart, what_cannot_be_one_is_said) {
+TEST(GpuPart, that_is_impossible_is_reported) {
     for (const char* wrong :
          {"1", "2", "0", "1.5", "half", "-1", "8G,0.5", "0.5(V100)", "2(vgpu)"}) {
         const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":")" + std::string{wrong} + R"(")");
@@ -90,7 +90,7 @@ TEST(GpuPart, is_as_much_as_its_memory_is_of_the_model_that_the_pod_requires) {
     EXPECT_NE(whole.unsupported[0].find("a whole GPU"), std::string::npos);
 }
 
-TEST(GpuPart, of_another_schedulers_pod_is_not_ours_to_read) {
+TEST(GpuPart, of_a_pod_of_another_scheduler_is_not_read) {
     EXPECT_TRUE(read(R"("runwhere.ai/gpu-fraction":"0.5")", "", "other").request.gpus.empty());
 }
 

@@ -29,7 +29,7 @@ TEST(Health, a_configured_condition_that_is_true_makes_a_node_unhealthy) {
         << "others speak by taints";
 }
 
-TEST(Health, so_does_the_label_or_annotation_failed) {
+TEST(Health, the_label_or_annotation_failed_makes_a_node_unhealthy) {
     EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"failed"})", "").unhealthy,
               "marked as failed");
     EXPECT_EQ(read(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
@@ -37,7 +37,7 @@ TEST(Health, so_does_the_label_or_annotation_failed) {
     EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"ok"})", "").unhealthy, "");
 }
 
-TEST(Health, gpus_that_the_machine_has_and_does_not_offer_are_counted) {
+TEST(Health, gpus_of_the_machine_that_are_not_allocatable_are_counted) {
     const auto gpus = [](const char* capacity, const char* allocatable) {
         return read("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} + capacity +
                             R"("},"allocatable":{"cpu":"63","nvidia.com/gpu":")" + allocatable +

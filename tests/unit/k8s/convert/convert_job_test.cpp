@@ -27,7 +27,7 @@ TEST(ConvertJob, a_gang_is_named_by_every_dialect) {
     EXPECT_EQ(gang_of("/metadata/labels/g8s.host~1gang", "g"), "gang:g");
 }
 
-TEST(ConvertJob, gangs_say_their_size_and_rank_on_the_pod) {
+TEST(ConvertJob, size_and_rank_of_a_gang_are_read_from_the_pod) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"runwhere.ai/gang", "llm"}, {"app", "other"}};
     pod["metadata"]["annotations"] = {{"runwhere.ai/gang-min", "4"},
@@ -60,7 +60,7 @@ TEST(ConvertJob, a_size_without_a_gang_is_reported_and_not_started_alone) {
 }
 
 // Regression: two Deployments with the same `app` were one job, and its queue was charged for both.
-TEST(ConvertJob, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
+TEST(ConvertJob, the_controller_of_the_pods_is_the_job_whatever_their_labels_are) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"app", "web"}, {"pod-template-hash", "6d8f"}};
     EXPECT_EQ(facts(pod).job, "pod:a-0");
@@ -80,7 +80,7 @@ TEST(ConvertJob, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
     EXPECT_EQ(facts(pod).job, "Job:train") << "a label that any user can write";
 }
 
-TEST(ConvertJob, pods_that_we_had_made_are_of_the_job_that_they_name) {
+TEST(ConvertJob, pods_of_a_submitted_job_belong_to_the_job_that_they_name) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"app", "lab"}, {"runwhere.ai/job-type", "notebook"}};
     EXPECT_EQ(facts(pod).job, "pod:a-0");

@@ -29,7 +29,7 @@ Json lws_pod(const char* group, const char* worker) {
 }
 
 // Regression: all groups were one gang of the size of one group, and half of it started.
-TEST(ConvertMadeGroup, each_group_of_a_LeaderWorkerSet_is_a_gang_of_the_size_it_says) {
+TEST(ConvertMadeGroup, each_group_of_a_LeaderWorkerSet_is_a_gang_of_its_stated_size) {
     const PodFacts leader = facts(lws_pod("0", "0"));
     const PodFacts worker = facts(lws_pod("0", "2"));
     EXPECT_EQ(leader.job, "gang.LeaderWorkerSet.serve:llm-0");
@@ -45,13 +45,13 @@ TEST(ConvertMadeGroup, each_group_of_a_LeaderWorkerSet_is_a_gang_of_the_size_it_
     EXPECT_EQ(worker.role, "worker");
 }
 
-TEST(ConvertMadeGroup, what_the_pods_say_of_their_size_goes_before_what_the_controller_says) {
+TEST(ConvertMadeGroup, the_size_on_the_pods_wins_over_the_size_of_the_controller) {
     Json pod = lws_pod("0", "0");
     pod["metadata"]["annotations"]["runwhere.ai/gang-min"] = "2";
     EXPECT_EQ(facts(pod).gang_min, 2);
 }
 
-TEST(ConvertMadeGroup, a_pod_group_says_better_which_gang_it_is) {
+TEST(ConvertMadeGroup, a_pod_group_wins_over_the_group_of_the_controller) {
     Json pod = lws_pod("0", "0");
     pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "llm-all";
     EXPECT_EQ(facts(pod).job, "gang:llm-all");
@@ -62,21 +62,21 @@ TEST(ConvertMadeGroup, a_pod_group_says_better_which_gang_it_is) {
     EXPECT_EQ(facts(pod).job, "gang:llm-all");
 }
 
-TEST(ConvertMadeGroup, without_the_label_they_are_no_gangs) {
+TEST(ConvertMadeGroup, groups_without_the_label_are_no_gangs) {
     Json pod = lws_pod("0", "0");
     pod["metadata"]["labels"].erase("runwhere.ai/gang");
     EXPECT_FALSE(facts(pod).gang);
     EXPECT_EQ(facts(pod).job, "StatefulSet:llm");
 }
 
-TEST(ConvertMadeGroup, what_the_label_says_keeps_two_gangs_of_one_controller_apart) {
+TEST(ConvertMadeGroup, the_label_distinguishes_two_gangs_of_one_controller) {
     Json pod = labelled({{"jobset.sigs.k8s.io/jobset-name", "train"}});
     EXPECT_EQ(facts(pod).job, "gang.JobSet.serve:train");
     pod["metadata"]["labels"]["runwhere.ai/gang"] = "evaluate";
     EXPECT_EQ(facts(pod).job, "gang.JobSet.evaluate:train");
 }
 
-TEST(ConvertMadeGroup, every_controller_is_known_by_its_own_labels) {
+TEST(ConvertMadeGroup, every_controller_is_recognized_by_its_own_labels) {
     EXPECT_EQ(facts(labelled({{"jobset.sigs.k8s.io/jobset-name", "train"},
                               {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
                               {"jobset.sigs.k8s.io/restart-attempt", "0"}}))
@@ -100,7 +100,7 @@ TEST(ConvertMadeGroup, every_controller_is_known_by_its_own_labels) {
               "gang.RayReplica.serve:gpu-af03de");
 }
 
-TEST(ConvertMadeGroup, makers_that_wait_for_a_pod_before_the_next_are_named) {
+TEST(ConvertMadeGroup, controllers_that_create_pods_in_turn_are_named) {
     Json pod = labelled({{"apps.kubernetes.io/pod-index", "0"}});
     pod["metadata"]["ownerReferences"] = Json::array(
         {{{"kind", "StatefulSet"}, {"name", "web"}, {"controller", true}, {"uid", "u"}}});
@@ -130,7 +130,7 @@ constexpr const char* kTwoJobs = R"({"replicatedJobs":[
        "template":{"metadata":{"labels":{"runwhere.ai/gang":"llm"}}}}}},
     {"name":"monitor","template":{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}}]})";
 
-TEST(ConvertJobSet, says_how_many_pods_it_makes_of_each_gang_that_its_templates_name) {
+TEST(ConvertJobSet, gives_the_number_of_pods_of_each_gang_in_its_templates) {
     const auto gangs = gangs_of(kTwoJobs);
     ASSERT_EQ(gangs.size(), 1U);
     EXPECT_EQ(gangs[0].job, (ObjectKey{"t", "gang.JobSet.llm:train"}));
@@ -141,7 +141,7 @@ TEST(ConvertJobSet, says_how_many_pods_it_makes_of_each_gang_that_its_templates_
     EXPECT_TRUE(gangs_of(R"({"replicatedJobs":[{"name":"a","template":{}}]})").empty());
 }
 
-TEST(ConvertJobSet, says_when_it_makes_its_jobs_one_after_another) {
+TEST(ConvertJobSet, is_recognized_as_creating_its_jobs_in_turn) {
     Json set = Json::parse(kTwoJobs);
     set["startupPolicy"]["startupPolicyOrder"] = "InOrder";
     EXPECT_EQ(gangs_of(set.dump().c_str())[0].note.made_in_turn,

@@ -76,7 +76,7 @@ TEST(ConvertNode, a_heartbeat_leaves_the_fingerprint_alone) {
     EXPECT_NE(fingerprint(node_facts(node), scratch), before);
 }
 
-TEST(ConvertGroup, each_dialect_says_its_minimum) {
+TEST(ConvertGroup, the_minimum_is_read_from_every_dialect) {
     const LabelKeys keys;
     const auto ranks = [&](const char* text, GangField field) {
         return read_gangs(text, field, keys)->front().size.ranks;

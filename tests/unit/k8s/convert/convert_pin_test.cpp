@@ -33,20 +33,20 @@ TEST(ConvertPin, one_name_in_all_terms_is_a_node_that_the_pod_names) {
     EXPECT_EQ(pin_with("[]", R"({"kubernetes.io/hostname":"n1"})"), kByLabel);
 }
 
-TEST(ConvertPin, of_several_hostnames_the_first_says_the_pool) {
+TEST(ConvertPin, the_first_of_several_hostnames_gives_the_pool) {
     EXPECT_EQ(pin_with(R"([{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In",
                            "values":["n1","n2"]}]}])"),
               kByLabel);
 }
 
-TEST(ConvertPin, of_a_node_in_each_term_the_first_says_the_pool) {
+TEST(ConvertPin, the_node_of_the_first_of_several_terms_gives_the_pool) {
     EXPECT_EQ(
         pin_with(R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
               {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}])"),
         kByName);
 }
 
-TEST(ConvertPin, any_node_or_other_labels_name_none) {
+TEST(ConvertPin, terms_for_any_node_or_by_other_labels_name_no_node) {
     for (const char* affinity :
          {R"([])",
           R"([{"matchFields":[{"key":"metadata.name","operator":"NotIn","values":["n1"]}]}])",
@@ -57,7 +57,7 @@ TEST(ConvertPin, any_node_or_other_labels_name_none) {
     }
 }
 
-TEST(ConvertPin, a_pod_of_another_scheduler_names_none) {
+TEST(ConvertPin, a_pod_of_another_scheduler_is_not_pinned) {
     Json pod = basic_pod();
     pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", "n1"}};
     pod["spec"]["schedulerName"] = "default-scheduler";

@@ -25,7 +25,7 @@ GangSize size_of(const std::string& spec, GangField field) {
     return gangs ? gangs->front().size : GangSize{};
 }
 
-TEST(ConvertRoles, a_role_is_named_by_our_label_or_as_the_pods_maker_wrote_it) {
+TEST(ConvertRoles, a_role_is_read_from_our_label_or_from_that_of_the_controller) {
     const auto role_of = [](const char* pointer) {
         Json pod = rank();
         pod[Json::json_pointer(pointer)] = "worker";
@@ -42,14 +42,14 @@ TEST(ConvertRoles, a_role_is_named_by_our_label_or_as_the_pods_maker_wrote_it) {
     EXPECT_EQ(facts(pod).role, "leader") << "ours wins";
 }
 
-TEST(ConvertRoles, a_pod_outside_gangs_has_none) {
+TEST(ConvertRoles, a_pod_outside_gangs_has_no_role) {
     Json pod = basic_pod();
     pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = "worker";
     EXPECT_EQ(facts(pod).role, "");
     EXPECT_TRUE(facts(pod).unsupported.empty());
 }
 
-TEST(ConvertRoles, pods_say_the_minima_of_all_roles_and_need_no_size_then) {
+TEST(ConvertRoles, pods_with_minima_of_all_roles_need_no_size) {
     Json pod = rank();
     pod["metadata"]["annotations"]["runwhere.ai/gang-roles"] = "worker=4, leader=1";
     EXPECT_EQ(facts(pod).gang_roles, (Minima{{"leader", 1}, {"worker", 4}}));
@@ -82,7 +82,7 @@ TEST(ConvertRoles, minima_without_a_gang_are_reported_and_not_started_alone) {
               "the annotation runwhere.ai/gang-roles without the label runwhere.ai/gang");
 }
 
-TEST(ConvertRoles, volcano_heeds_minima_of_tasks_within_that_of_the_group_only) {
+TEST(ConvertRoles, volcano_minima_of_tasks_count_only_within_the_minimum_of_the_group) {
     const char* within = R"({"minMember":5,"minTaskMember":{"worker":4,"leader":1}})";
     EXPECT_EQ(size_of(within, GangField::task_member),
               (GangSize{5, {{"leader", 1}, {"worker", 4}}}));
@@ -90,7 +90,7 @@ TEST(ConvertRoles, volcano_heeds_minima_of_tasks_within_that_of_the_group_only) 
     EXPECT_EQ(size_of(beyond, GangField::task_member), (GangSize{2, {}}));
 }
 
-TEST(ConvertRoles, kai_has_pods_in_the_leaves_of_its_sub_groups) {
+TEST(ConvertRoles, kai_minima_are_those_of_the_leaves_of_its_sub_groups) {
     const char* tree = R"({"subGroups":[{"name":"decode","minMember":5},
         {"name":"leader","minMember":1,"parent":"decode"},
         {"name":"worker","minMember":4,"parent":"decode","topologyConstraint":{"x":[1]}},

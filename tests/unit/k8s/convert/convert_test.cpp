@@ -266,7 +266,7 @@ TEST(ConvertPod, an_unsupported_feature_is_refused_by_name) {
     }
 }
 
-TEST(ConvertPod, what_needs_nothing_of_the_scheduler_is_not_refused) {
+TEST(ConvertPod, a_feature_that_needs_no_scheduler_is_not_refused) {
     Json pod = basic_pod();
     pod["spec"].merge_patch(Json::parse(R"({
       "affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}],
@@ -276,7 +276,7 @@ TEST(ConvertPod, what_needs_nothing_of_the_scheduler_is_not_refused) {
     EXPECT_TRUE(facts(pod).unsupported.empty());
 }
 
-TEST(ConvertPod, what_no_node_counts_is_held_by_name) {
+TEST(ConvertPod, a_resource_that_no_node_offers_is_held_by_name) {
     const std::pair<const char*, const char*> cases[] = {
         {"deviceclass.resource.kubernetes.io/gpu.lab",
          "the resource deviceclass.resource.kubernetes.io/gpu.lab (allocated by dynamic resource "
@@ -303,7 +303,7 @@ struct VolumeCase {
 };
 
 // Volumes that bind a pod to nodes in a way that is not evaluated: the pod is held with their name.
-TEST(ConvertPod, volume_types_are_taken_or_held_by_name) {
+TEST(ConvertPod, volume_types_are_accepted_or_held_by_name) {
     const VolumeCase cases[] = {
         {"emptyDir", true},
         {"configMap", true},
@@ -349,7 +349,7 @@ TEST(ConvertPod, claims_are_listed_and_resolved_elsewhere) {
 }
 
 // The API server sets hostPort on every containerPort of a hostNetwork pod.
-TEST(ConvertPod, host_ports_are_those_of_what_runs_together) {
+TEST(ConvertPod, host_ports_are_those_of_containers_that_run_together) {
     Json pod = basic_pod();
     pod["spec"].merge_patch(Json::parse(R"({
       "initContainers":[{"name":"i","ports":[{"containerPort":1,"hostPort":1}]},
@@ -369,7 +369,7 @@ TEST(ConvertPod, host_ports_are_those_of_what_runs_together) {
     EXPECT_EQ(facts(pod).request.host_ports, expected) << "whatever scheduler placed it";
 }
 
-TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {
+TEST(ConvertPod, preemptibility_and_its_cost_are_read_from_the_pod) {
     Json pod = basic_pod();
     pod["spec"]["priority"] = 500'000;
     pod["spec"]["terminationGracePeriodSeconds"] = 45;
@@ -413,7 +413,7 @@ TEST(ConvertPod, a_pod_that_is_not_always_restarted_runs_to_an_end) {
     }
 }
 
-TEST(ConvertPod, status_is_what_the_first_container_waits_for) {
+TEST(ConvertPod, the_status_is_what_the_first_container_waits_for) {
     const auto status_of = [](const char* status, bool deleting = false) {
         Json pod = basic_pod();
         pod["status"] = Json::parse(status);

@@ -26,7 +26,8 @@ PodFacts asks(const std::string& annotations,
     return pod->facts;
 }
 
-TEST(ConvertTopology, a_nodes_labels_give_its_place_and_racks_are_numbered_within_their_block) {
+TEST(ConvertTopology,
+     the_place_of_a_node_is_read_from_labels_and_racks_are_numbered_within_their_block) {
     const NodeTopology both =
         topology_of(R"("runwhere.ai/rack":"7","cloud.google.com/gce-topology-block":"b2")");
     EXPECT_EQ(both.rack, "b2/7");
@@ -36,7 +37,7 @@ TEST(ConvertTopology, a_nodes_labels_give_its_place_and_racks_are_numbered_withi
     EXPECT_EQ(topology_of("").rack, "");
 }
 
-TEST(ConvertTopology, our_own_label_wins_and_the_others_are_configured) {
+TEST(ConvertTopology, our_own_label_wins_over_configured_ones) {
     EXPECT_EQ(topology_of(R"("topology.kubernetes.io/rack":"x","runwhere.ai/rack":"y")").rack, "y");
     TopologyKeys keys;
     keys.rack = {"example.org/row"};
@@ -46,7 +47,7 @@ TEST(ConvertTopology, our_own_label_wins_and_the_others_are_configured) {
         "r");
 }
 
-TEST(ConvertTopology, a_pod_asks_by_level_or_by_the_label_that_names_it) {
+TEST(ConvertTopology, a_pod_requests_a_level_by_name_or_by_label) {
     const TopologyRules ours =
         asks(R"("runwhere.ai/required-topology":"block","runwhere.ai/preferred-topology":"rack",)"
              R"("runwhere.ai/topology-spread":"kubernetes.io/hostname")")
@@ -59,7 +60,7 @@ TEST(ConvertTopology, a_pod_asks_by_level_or_by_the_label_that_names_it) {
     EXPECT_EQ(kueues.required, TopologyLevel::block);
 }
 
-TEST(ConvertTopology, what_cannot_be_followed_is_said) {
+TEST(ConvertTopology, a_rule_that_cannot_be_followed_is_reported) {
     const auto problem = [](const PodFacts& pod) {
         return pod.unsupported.empty() ? std::string{} : pod.unsupported[0];
     };

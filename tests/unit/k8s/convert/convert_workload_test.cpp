@@ -41,7 +41,7 @@ TEST(ConvertWorkload, phases_and_messages_come_from_spec_and_conditions) {
               "FailedCreate: exceeded quota");
 }
 
-TEST(ConvertWorkload, what_is_cut_or_nameless_is_refused) {
+TEST(ConvertWorkload, a_truncated_or_nameless_object_is_refused) {
     EXPECT_FALSE(read_workload(R"({"metadata":{"name":"w")", LabelKeys{}));
     EXPECT_FALSE(read_workload("{}", LabelKeys{}));
 }
@@ -92,7 +92,7 @@ TEST_F(WorkloadFeedTest, the_job_is_reported_with_the_first_change) {
     EXPECT_TRUE(std::holds_alternative<WorkloadObserved>(sink.events[1]));
 }
 
-TEST_F(WorkloadFeedTest, one_that_is_being_deleted_is_not_taken_up_again) {
+TEST_F(WorkloadFeedTest, a_workload_that_is_being_deleted_is_not_adopted) {
     const std::string object =
         R"({"metadata":{"name":"w","namespace":"t","deletionTimestamp":"2026-11-21T10:00:00Z",)"
         R"("labels":{"runwhere.ai/job-uid":"j1"},"annotations":{"runwhere.ai/source":"x"}}})";
@@ -103,7 +103,7 @@ TEST_F(WorkloadFeedTest, one_that_is_being_deleted_is_not_taken_up_again) {
     }
 }
 
-TEST_F(WorkloadFeedTest, objects_that_only_borrow_our_label_belong_to_no_job) {
+TEST_F(WorkloadFeedTest, objects_with_our_label_alone_belong_to_no_job) {
     const ObjectIdentity identity{"t", "w", "object-uid", "1"};
     EXPECT_TRUE(feed.on_object(Change::added, identity, R"({"metadata":{"name":"w"}})"));
     EXPECT_TRUE(feed.on_deleted(identity, ""));

@@ -35,7 +35,7 @@ TEST(LeaseHolder, an_identity_without_a_pod_is_this_host_and_a_fresh_uuid) {
     EXPECT_FALSE(parse_lease_holder(one));
 }
 
-TEST(LeaseHolder, an_identity_in_a_pod_says_which_and_is_unique_to_the_process) {
+TEST(LeaseHolder, an_identity_in_a_pod_names_the_pod_and_is_unique_to_the_process) {
     const std::string one = make_lease_identity(kPod);
     EXPECT_NE(one, make_lease_identity(kPod));
     const auto holder = parse_lease_holder(one);
@@ -46,7 +46,7 @@ TEST(LeaseHolder, an_identity_in_a_pod_says_which_and_is_unique_to_the_process) 
     EXPECT_EQ(to_text(*holder), one);
 }
 
-TEST(LeaseHolder, what_is_no_identity_of_a_pod_is_none) {
+TEST(LeaseHolder, text_that_is_no_identity_of_a_pod_is_rejected) {
     for (const char* text : {"", "host_uuid", "a_b_c_d_1.2", "a_b_c_d_1.2_", "_b_c_d_1.2_e",
                              "a_b_c_d_12_e", "a_b_c_d_x.2_e", "a_b_c_d_1.2x_e", "a_b_c_d_1.2_e_f",
                              "a_b_c_d_99999999999999999999999.1_e"}) {

@@ -176,7 +176,7 @@ TEST(Lease, stalled_renewals_end_the_term_after_the_renew_deadline) {
     EXPECT_GT(a.machine.epoch(), first);
 }
 
-TEST(Lease, an_answer_that_took_longer_than_the_renew_deadline_makes_no_leader) {
+TEST(Lease, a_response_after_the_renew_deadline_does_not_make_a_leader) {
     LeaseServer server;
     Candidate a{"a"};
     (void)a.machine.begin(at(seconds{0}), 1);

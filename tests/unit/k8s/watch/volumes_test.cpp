@@ -61,7 +61,7 @@ bool may_use(const Volumes& volumes, const std::map<std::string, std::string>& l
     return first_refusal(pod.rules, node) == NodeRefusal::none;
 }
 
-TEST(ConvertVolume, a_claim_is_bound_when_both_sides_say_so) {
+TEST(ConvertVolume, a_claim_is_bound_only_if_its_binding_is_completed) {
     EXPECT_EQ(claim_of(claim_json()).volume, "lab-models");
     EXPECT_EQ(claim_of(claim_json()).key, (ObjectKey{"t", "models"}));
     Json wish = claim_json();
@@ -75,7 +75,7 @@ TEST(ConvertVolume, a_claim_is_bound_when_both_sides_say_so) {
     }
 }
 
-TEST(Volumes, a_bound_claim_whose_volume_every_node_reaches_says_nothing) {
+TEST(Volumes, a_bound_claim_whose_volume_every_node_reaches_adds_no_rule) {
     Volumes volumes;
     volumes.set(claim_of(claim_json()));
     volumes.set(volume_of(volume_json()));
@@ -83,7 +83,7 @@ TEST(Volumes, a_bound_claim_whose_volume_every_node_reaches_says_nothing) {
     EXPECT_TRUE(applied(volumes).rules.volumes.empty());
 }
 
-TEST(Volumes, what_is_not_ready_is_held_by_name) {
+TEST(Volumes, a_pod_is_held_for_a_claim_that_is_not_ready_by_its_name) {
     Volumes volumes;
     EXPECT_EQ(held_for(volumes), "persistentVolumeClaim models before it exists");
     Json open = claim_json();

@@ -126,7 +126,7 @@ TEST(ListDecoder, an_empty_list_may_say_null) {
     EXPECT_TRUE(decoder.has_items());
 }
 
-TEST(ListDecoder, what_is_no_list_is_refused_or_incomplete) {
+TEST(ListDecoder, a_document_that_is_no_list_is_refused_or_incomplete) {
     for (const char* text : {"<html>", "[1]", "{\"items\":[1]}", "{,}x", "{\"a\" 1}", "{}{"}) {
         ListDecoder decoder;
         EXPECT_EQ(read_list(text, 1000, decoder).substr(0, 6), "error:") << text;

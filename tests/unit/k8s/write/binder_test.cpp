@@ -51,7 +51,7 @@ TEST(Binder, a_pod_is_bound_by_the_binding_subresource_and_nothing_else) {
       "target":{"kind":"Node","name":"n1"}})"));
 }
 
-TEST(Binder, the_device_of_a_part_rides_in_the_binding) {
+TEST(Binder, the_binding_carries_the_device_of_a_part) {
     BindPod part = order();
     part.gpu_device = 3;
     const auto body = nlohmann::json::parse(binding_body(part, LabelKeys{}));
@@ -90,7 +90,7 @@ TEST(Binder, an_unbound_pod_is_never_taken_for_bound_to_no_node) {
     EXPECT_EQ(classify_read_back(nowhere, ErrorCode::UnknownOutcome, on("")), BindResult::failed);
 }
 
-TEST(Binder, what_was_certainly_not_processed_is_not_read_back) {
+TEST(Binder, a_request_that_was_certainly_not_processed_is_not_read_back) {
     for (const ErrorCode code : {ErrorCode::NotLeader, ErrorCode::Unreachable, ErrorCode::TlsFailed,
                                  ErrorCode::TooManyRequests, ErrorCode::Unauthorized}) {
         EXPECT_EQ(classify_answer(refused(code, 0)), BindResult::failed) << to_string(code);
@@ -109,14 +109,14 @@ TEST(Binder, a_missing_right_is_retried_but_a_gang_does_not_wait_for_it) {
     EXPECT_EQ(classify_read_back(order, ErrorCode::Forbidden, pending), BindResult::refused);
 }
 
-TEST(Binder, what_the_server_finds_invalid_is_refused) {
+TEST(Binder, an_invalid_binding_is_refused) {
     for (const ErrorCode code : {ErrorCode::BadRequest, ErrorCode::ValidationFailed}) {
         EXPECT_EQ(classify_answer(refused(code, 403)), std::nullopt);
         EXPECT_EQ(read_back(code, on("")), BindResult::refused) << to_string(code);
     }
 }
 
-TEST(Binder, a_glimpse_takes_only_what_decides) {
+TEST(Binder, a_glimpse_reads_only_the_deciding_members) {
     const auto pod = glimpse_pod(R"({"kind":"Pod","metadata":{"uid":"u","name":"p"},
       "spec":{"nodeName":"n","schedulingGates":[{"name":"g"}],"containers":[{"name":"uid"}]}})");
     ASSERT_TRUE(pod.has_value());

@@ -33,7 +33,7 @@ TEST(ControllerTrouble, a_series_of_the_newer_recorder_counts_too) {
               "no (FailedCreate, 3 times, last at 2026-11-20T10:02:00Z)");
 }
 
-TEST(ControllerTrouble, no_event_and_no_list_are_nothing) {
+TEST(ControllerTrouble, an_empty_list_or_an_unreadable_document_gives_no_event) {
     EXPECT_EQ(read_trouble(R"({"items":[]})"), "");
     EXPECT_EQ(read_trouble(R"({"items":null})"), "");
     EXPECT_EQ(read_trouble("{\"items\": [{"), "");

@@ -138,7 +138,7 @@ TEST(ConditionLedger, the_newest_text_goes_out_when_a_write_is_tried_again) {
     EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value()) << "once";
 }
 
-TEST(ConditionLedger, what_the_watch_shows_in_spite_of_an_error_is_not_written_again) {
+TEST(ConditionLedger, a_condition_that_the_watch_shows_despite_an_error_is_not_written_again) {
     ConditionLedger ledger{{}};
     want(ledger, "a", {"Unschedulable", "0/5"}, kStart);
     const auto write = ledger.next(kStart + seconds{1});
@@ -148,7 +148,7 @@ TEST(ConditionLedger, what_the_watch_shows_in_spite_of_an_error_is_not_written_a
     EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
 }
 
-TEST(ConditionLedger, a_pod_that_is_gone_is_not_tried_again) {
+TEST(ConditionLedger, a_removed_pod_is_not_tried_again) {
     ConditionLedger ledger{{}};
     want(ledger, "a", {"Unschedulable", "0/5"}, kStart);
     const auto write = ledger.next(kStart + seconds{1});
@@ -159,7 +159,7 @@ TEST(ConditionLedger, a_pod_that_is_gone_is_not_tried_again) {
     EXPECT_EQ(ledger.size(), 0U);
 }
 
-TEST(RefusalNotice, says_the_first_refusal_and_counts_the_rest_of_a_minute) {
+TEST(RefusalNotice, reports_the_first_refusal_and_counts_the_rest_of_a_minute) {
     std::vector<std::uint64_t> said;
     RefusalNotice notice{[&](const std::string& why, std::uint64_t refused) {
         EXPECT_EQ(why, "may not patch pods/status");
@@ -261,7 +261,7 @@ TEST(FailureLedger, the_first_pods_of_all_jobs_come_before_the_second_ones) {
               (std::vector<std::string>{"a-0", "b-0", "c-0", "a-1", "b-1", "a-2"}));
 }
 
-TEST(FailureLedger, what_was_said_is_counted_in_its_series_before_the_api_server_forgets_it) {
+TEST(FailureLedger, a_repeated_event_is_counted_in_its_series_before_the_api_server_drops_it) {
     FailureLedger ledger{{}};
     ledger.want(waiting("llm", 0, 1, Reason::gpu_insufficient, "needs 8"), kStart);
     EXPECT_EQ(written(ledger, kStart, kStart + std::chrono::minutes{100}, seconds{1}),
@@ -306,7 +306,7 @@ TEST(FailureLedger, reasons_that_come_and_go_cannot_flood_the_api_server) {
     EXPECT_LE(events, 3u * 300u) << "each, and then after five minutes";
 }
 
-TEST(FailureLedger, a_pod_that_is_bound_or_gone_says_nothing_more) {
+TEST(FailureLedger, a_bound_or_removed_pod_has_no_further_events) {
     FailureLedger ledger{{}};
     ledger.want(waiting("llm", 0, 2, Reason::gpu_insufficient, "needs 8"), kStart);
     ledger.forget("uid-llm-0");
@@ -358,7 +358,7 @@ SuccessLine::Item bound_item(const std::string& pod) {
     return {SuccessLine::Item::What::scheduled, reference(pod), "n1", Instant{1}};
 }
 
-TEST(SuccessLine, gives_the_first_of_every_job_before_the_second_of_any) {
+TEST(SuccessLine, returns_the_first_pod_of_every_job_before_any_second_one) {
     SuccessLine line{100};
     for (const char* pod : {"a-0", "a-1", "a-2"}) line.add({"team", "a"}, bound_item(pod));
     line.add({"team", "b"}, bound_item("b-0"));
@@ -402,14 +402,14 @@ TEST(Events, notes_are_cut_between_characters) {
     EXPECT_NO_THROW(static_cast<void>(Json(cut).dump()));
 }
 
-TEST(Events, a_bound_pod_is_said_in_the_words_of_kubernetes) {
+TEST(Events, a_bound_pod_is_reported_in_the_words_of_kubernetes) {
     const EventNote event = bound_item("llm-0").event();
     EXPECT_EQ(event.note, "Successfully assigned team/llm-0 to n1");
     EXPECT_EQ(event.reason, "Scheduled");
     EXPECT_EQ(event.regarding.uid, "uid-llm-0");
 }
 
-TEST(TokenBucket, gives_no_more_than_its_rate_and_burst) {
+TEST(TokenBucket, never_exceeds_its_rate_and_burst) {
     TokenBucket bucket{5, 5};
     int given = 0;
     for (int i = 0; i < 100; ++i) given += bucket.take_token(kStart) ? 1 : 0;
@@ -428,7 +428,7 @@ int taken_in_a_second(PacedBudget& budget, Time from) {
 }
 
 // A caller that waits until then and gets none would call again at once, for ever.
-TEST(PacedBudget, gives_one_when_it_says_so) {
+TEST(PacedBudget, has_a_token_at_the_time_that_it_reports) {
     PacedBudget budget{{5, 10}};
     std::uint64_t random = 3;
     Time now = kStart;
@@ -445,7 +445,7 @@ TEST(PacedBudget, gives_one_when_it_says_so) {
     }
 }
 
-TEST(PacedBudget, gives_less_while_pods_are_being_bound) {
+TEST(PacedBudget, has_fewer_tokens_while_pods_are_being_bound) {
     PacedBudget budget{{5, 10}};
     EXPECT_NEAR(taken_in_a_second(budget, kStart), 55, 1) << "with what it had saved up";
     EXPECT_NEAR(taken_in_a_second(budget, kStart + seconds{1}), 50, 1);

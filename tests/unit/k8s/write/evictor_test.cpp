@@ -70,19 +70,19 @@ TEST_F(EvictorTest, a_disruption_budget_is_an_answer_and_not_retried_here) {
     EXPECT_EQ(seen.size(), 1u);
 }
 
-TEST_F(EvictorTest, an_api_server_with_too_much_to_do_is_no_disruption_budget) {
+TEST_F(EvictorTest, an_overloaded_api_server_is_no_disruption_budget) {
     EXPECT_EQ(answered(429, R"({"kind":"Status","status":"Failure","code":429})"),
               EvictResult::failed);
 }
 
-TEST_F(EvictorTest, a_pod_that_is_gone_or_another_by_now_is_gone) {
+TEST_F(EvictorTest, a_pod_that_was_removed_or_replaced_is_gone) {
     EXPECT_EQ(answered(404, R"({"kind":"Status","status":"Failure","reason":"NotFound"})"),
               EvictResult::gone);
     EXPECT_EQ(answered(409, R"({"kind":"Status","status":"Failure","reason":"Conflict"})"),
               EvictResult::gone);
 }
 
-TEST_F(EvictorTest, what_is_forbidden_is_refused_for_good) {
+TEST_F(EvictorTest, a_forbidden_eviction_is_refused_for_good) {
     EXPECT_EQ(answered(403, R"({"kind":"Status","status":"Failure","reason":"Forbidden"})"),
               EvictResult::refused);
 }

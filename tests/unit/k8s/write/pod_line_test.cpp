@@ -26,7 +26,7 @@ TEST(PodLine, no_pod_is_returned_before_its_time) {
     EXPECT_EQ(line.next_at(), Time::max());
 }
 
-TEST(PodLine, of_a_job_the_one_that_has_been_due_longest_comes_first) {
+TEST(PodLine, of_a_job_the_pod_that_has_been_due_longest_is_returned_first) {
     PodLine line;
     line.add(job("a"), "late", kLineStart + seconds{2});
     line.add(job("a"), "early", kLineStart + seconds{1});
@@ -45,7 +45,7 @@ TEST(PodLine, a_pod_has_one_time) {
     EXPECT_EQ(line.pop(kLineStart + seconds{9}), "one");
 }
 
-TEST(PodLine, those_that_were_removed_do_not_come_also_when_they_are_due) {
+TEST(PodLine, removed_pods_are_not_returned_even_if_they_are_due) {
     PodLine line;
     for (const char* uid : {"a1", "a2", "b1"}) line.add(job(std::string{uid, 1}), uid, kLineStart);
     EXPECT_EQ(line.pop(kLineStart), "a1");
@@ -57,7 +57,7 @@ TEST(PodLine, those_that_were_removed_do_not_come_also_when_they_are_due) {
 }
 
 // Against a plain reference: a list of pods that are due, by job.
-TEST(PodLine, every_pod_comes_once_and_no_job_waits_for_more_than_one_pod_of_each_other) {
+TEST(PodLine, every_pod_is_returned_once_and_no_job_waits_for_two_pods_of_another) {
     std::uint64_t random = 7;
     const auto draw = [&](std::uint64_t bound) {
         random = random * 6364136223846793005ULL + 1442695040888963407ULL;

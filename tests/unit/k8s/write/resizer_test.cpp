@@ -77,7 +77,7 @@ TEST_F(ResizerTest, both_numbers_change_together_and_only_from_the_old_size) {
 
 // A failed test is 422, and so is a size that the API server refuses: the Job as read back shows
 // which.
-TEST_F(ResizerTest, an_answer_that_was_lost_is_found_in_what_is_there) {
+TEST_F(ResizerTest, a_lost_answer_is_recovered_by_reading_the_job_back) {
     EXPECT_EQ(resize_against(422, job_of_size(4), failure(422, "Invalid")).result,
               ResizeResult::resized);
 }
@@ -88,7 +88,7 @@ TEST_F(ResizerTest, a_size_that_was_changed_elsewhere_is_reported) {
     EXPECT_EQ(outcome.size, 9);
 }
 
-TEST_F(ResizerTest, what_is_forbidden_or_invalid_at_the_old_size_is_refused_for_good) {
+TEST_F(ResizerTest, a_resize_that_is_forbidden_or_invalid_at_the_old_size_is_refused_for_good) {
     EXPECT_EQ(resize_against(403, job_of_size(6), failure(403, "Forbidden")).result,
               ResizeResult::refused);
     EXPECT_EQ(resize_against(422, job_of_size(6), failure(422, "Invalid")).result,
@@ -102,7 +102,7 @@ TEST_F(ResizerTest, a_failing_server_is_retried_later) {
         << outcome.message;
 }
 
-TEST_F(ResizerTest, a_job_that_is_gone_or_another_of_its_name_is_gone) {
+TEST_F(ResizerTest, a_job_that_was_removed_or_replaced_is_gone) {
     EXPECT_EQ(resize_against(404, "", failure(404, "NotFound")).result, ResizeResult::gone);
     EXPECT_EQ(resize_against(422, job_of_size(6, "another"), failure(422, "Invalid")).result,
               ResizeResult::gone);

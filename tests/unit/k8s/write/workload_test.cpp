@@ -54,7 +54,7 @@ JobRecord single_training() {
     return record;
 }
 
-TEST(Workload, mounts_only_what_is_surely_a_file_as_one) {
+TEST(Workload, mounts_as_a_file_only_what_is_certainly_a_file) {
     JobRecord record = job(JobKind::compute, "web");
     record.spec.workdirs = {"/etc/nginx/conf.d", "/data/v1.0", "/m/qwen2.5-7b", "/d/a.json",
                             "/d/b.json/"};
@@ -130,7 +130,7 @@ void PrintTo(const GoldenCase& row, std::ostream* out) { *out << row.name; }
 
 class WorkloadGolden : public testing::TestWithParam<GoldenCase> {};
 
-TEST_P(WorkloadGolden, objects_are_as_written_down) {
+TEST_P(WorkloadGolden, objects_equal_the_golden_files) {
     const std::string path =
         std::string(GPUCTL_SOURCE_DIR) + "/tests/golden/workloads/" + GetParam().name + ".json";
     const std::string text = objects_of(GetParam().make()).dump(2) + "\n";
@@ -203,7 +203,7 @@ TEST(Workload, an_elastic_job_is_created_with_all_its_ranks_and_gets_the_range) 
     EXPECT_EQ(OrderedJson::parse(*body)["spec"]["parallelism"], 6);
 }
 
-TEST(Workload, a_job_without_gpus_sees_none) {
+TEST(Workload, a_job_without_gpus_sees_no_gpu) {
     EXPECT_EQ(variable(pod_of(compute()), "NVIDIA_VISIBLE_DEVICES"), "none");
     JobRecord chosen = compute();
     chosen.spec.environment = {{"NVIDIA_VISIBLE_DEVICES", "all", ""}};
@@ -222,7 +222,7 @@ TEST(Workload, a_variable_named_twice_is_sent_once_with_its_last_value) {
     EXPECT_EQ(times, 1);
 }
 
-TEST(Workload, jobs_of_no_pool_stay_out_of_every_pool) {
+TEST(Workload, jobs_without_a_pool_stay_out_of_every_pool) {
     const OrderedJson pod = pod_of(gang_training());
     const OrderedJson& terms =
         pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -231,7 +231,7 @@ TEST(Workload, jobs_of_no_pool_stay_out_of_every_pool) {
     EXPECT_EQ(terms[0]["matchExpressions"][0]["operator"], "DoesNotExist");
 }
 
-TEST(Workload, a_namespace_that_leads_elsewhere_is_never_part_of_a_path) {
+TEST(Workload, a_namespace_with_path_segments_is_never_part_of_a_path) {
     for (const char* elsewhere : {"..", "default/../kube-system", "B_", ""}) {
         JobRecord lost = single_training();
         lost.spec.key.namespace_name = elsewhere;
@@ -276,7 +276,7 @@ TEST(Workload, several_gpu_models_become_an_affinity_and_their_order_an_annotati
                               {"key":"runwhere.ai/pool","operator":"DoesNotExist"}])"));
 }
 
-TEST(Workload, shares_of_gpus_are_asked_for_by_their_resource) {
+TEST(Workload, shares_of_gpus_are_requested_by_their_resource) {
     JobRecord record = inference();
     record.spec.gpu = GpuRequest{};
     record.spec.gpu.mode = GpuMode::shared;
@@ -321,7 +321,7 @@ TEST(Workload, the_prefix_is_the_configured_one) {
     EXPECT_NE(body.find("other-scheduler"), std::string::npos);
 }
 
-TEST(Workload, deploy_yaml_grants_exactly_what_rbac_yaml_says) {
+TEST(Workload, deploy_yaml_grants_exactly_the_rights_of_rbac_yaml) {
     const std::string rbac = read_file(std::string(GPUCTL_SOURCE_DIR) + "/config/rbac.yaml");
     const std::string deploy = read_file(std::string(GPUCTL_SOURCE_DIR) + "/config/deploy.yaml");
     const std::string rules = rbac.substr(rbac.find("apiVersion:"));  // without the heading

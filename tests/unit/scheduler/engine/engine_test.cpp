@@ -9,7 +9,7 @@
 namespace gpuctl::test {
 namespace {
 
-TEST(Engine, M1_pods_of_other_schedulers_take_room) {
+TEST(Engine, M1_pods_of_other_schedulers_hold_room) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts foreign = pod("theirs", "", 6);
@@ -24,7 +24,7 @@ TEST(Engine, M1_pods_of_other_schedulers_take_room) {
     EXPECT_EQ(world.node_of("q"), "a");
 }
 
-TEST(Engine, M2_nothing_beyond_what_is_allocatable_is_given_away) {
+TEST(Engine, M2_no_more_is_placed_than_is_allocatable) {
     EngineWorld world;
     NodeFacts small = node("a", 8);
     small.allocatable = room(7);  // the node has 8, one is broken
@@ -35,7 +35,7 @@ TEST(Engine, M2_nothing_beyond_what_is_allocatable_is_given_away) {
     EXPECT_EQ(world.why("p").front().reason, Reason::never_fits);
 }
 
-TEST(Engine, M3_a_pod_seen_before_its_node_still_takes_room_there) {
+TEST(Engine, M3_a_pod_observed_before_its_node_holds_room_there) {
     EngineWorld world;
     PodFacts daemon = pod("daemon", "", 5);
     daemon.ours = false;
@@ -113,15 +113,15 @@ TEST(Engine, M11_two_pods_of_one_plan_do_not_get_the_same_room) {
     EXPECT_EQ(world.node_of("r"), "");
 }
 
-TEST(Engine, M20_gated_and_terminating_pods_are_left_alone) {
+TEST(Engine, M20_gated_and_terminating_pods_are_not_placed) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts gated = pod("gated", "gated", 1);
     gated.gated = true;
     world.add(gated);
-    PodFacts leaving = pod("leaving", "leaving", 1);
-    leaving.terminating = true;
-    world.add(leaving);
+    PodFacts terminating = pod("terminating", "terminating", 1);
+    terminating.terminating = true;
+    world.add(terminating);
     world.plan();
     EXPECT_TRUE(world.pending.empty());
     EXPECT_TRUE(world.sent<ReportPending>().empty()) << "the API server speaks for gated pods";
@@ -183,7 +183,7 @@ TEST(Engine, a_failed_bind_is_tried_again_after_its_backoff_and_not_before) {
 
 // Found by simulation: the wake-up for a gang's deadline had been requested, the gang was bound,
 // and the next term relied on that wake-up, so that no later one was requested.
-TEST(Engine, a_new_term_asks_for_wake_ups_anew_even_when_nothing_was_due_at_its_start) {
+TEST(Engine, a_new_term_requests_wake_ups_again_even_if_none_was_due_at_its_start) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(gang("g", 2, 1));
@@ -285,7 +285,7 @@ TEST(Engine, M25_a_gpu_pod_never_goes_where_the_resource_is_missing) {
 }
 
 // Creation times are in whole seconds, rounded down; the measured wait is the one of the user.
-TEST(Engine, a_pod_seen_in_the_second_of_its_creation_waits_from_being_seen) {
+TEST(Engine, the_wait_of_a_pod_observed_in_the_second_of_its_creation_starts_at_its_observation) {
     EngineWorld world;
     world.add(node("a", 8));
     world.now = Instant{2'000'900};
@@ -340,10 +340,10 @@ TEST(Leadership, binds_without_an_answer_survive_a_restart_and_are_sent_again) {
     world.plan();
     EXPECT_NE(world.pending.at("p").id, first);
     EXPECT_EQ(world.pending.at("p").epoch, Epoch{2});
-    EXPECT_EQ(world.node_of("q"), "") << "the room is still taken";
+    EXPECT_EQ(world.node_of("q"), "") << "the room is still held";
 }
 
-TEST(Engine, a_system_critical_pod_is_in_no_queue_and_in_no_line) {
+TEST(Engine, a_system_critical_pod_has_no_queue_and_no_position) {
     EngineWorld world;
     PodFacts critical = pod("dns", "dns", 1);
     critical.priority = kSystemPriority;
@@ -380,7 +380,7 @@ TEST(Packing, a_gang_goes_to_few_nodes) {
 }
 
 // A bind by an earlier leader, or by another scheduler, on the node where its room was nominated.
-TEST(Engine, a_pod_whose_room_is_claimed_and_that_somebody_bound_there_is_no_claim_any_more) {
+TEST(Engine, a_nomination_ends_when_its_pod_is_bound_there_by_another_scheduler) {
     EngineWorld world;
     world.add(node("a", 4));
     PodFacts low = pod("low", "low", 3);
@@ -399,7 +399,7 @@ TEST(Engine, a_pod_whose_room_is_claimed_and_that_somebody_bound_there_is_no_cla
     EXPECT_EQ(world.node_of("high"), "a");
 }
 
-TEST(Packing, work_without_gpus_stays_away_from_them) {
+TEST(Packing, work_without_gpus_is_placed_on_nodes_without_gpus) {
     EngineWorld world;
     world.add(node("gpus", 8));
     NodeFacts cpu = node("cpu", 0);

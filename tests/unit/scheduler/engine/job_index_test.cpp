@@ -88,13 +88,14 @@ public:
         const std::vector<std::string> all = rows(selection);
         for (const std::uint64_t first : {std::uint64_t{0}, rng.below(all.size() + 2)}) {
             std::uint64_t total = 0;
-            const std::vector<std::string> told = page(selection, first, 20, total);
+            const std::vector<std::string> found = page(selection, first, 20, total);
             ASSERT_EQ(total, all.size());
             const std::size_t begin = std::min<std::size_t>(first, all.size());
             const std::size_t end = std::min<std::size_t>(begin + 20, all.size());
-            const std::vector<std::string> right(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                 all.begin() + static_cast<std::ptrdiff_t>(end));
-            ASSERT_EQ(told, right);
+            const std::vector<std::string> expected(
+                all.begin() + static_cast<std::ptrdiff_t>(begin),
+                all.begin() + static_cast<std::ptrdiff_t>(end));
+            ASSERT_EQ(found, expected);
         }
     }
 
@@ -118,7 +119,7 @@ std::vector<JobSelection> selections() {
     return out;
 }
 
-TEST(JobIndex, any_page_of_any_selection_is_what_a_list_by_hand_has_there) {
+TEST(JobIndex, any_page_of_any_selection_equals_a_search_of_all_jobs) {
     Rng rng{5};
     Indexed world;
     std::uint32_t next = 0;
@@ -162,7 +163,7 @@ TEST(JobIndex, any_page_of_any_selection_is_what_a_list_by_hand_has_there) {
     }
 }
 
-TEST(JobIndex, more_selections_than_are_kept_are_still_right) {
+TEST(JobIndex, more_selections_than_are_cached_give_right_pages) {
     Rng rng{6};
     Indexed world;
     for (std::uint32_t id = 0; id < 500; ++id) {
@@ -182,7 +183,7 @@ TEST(JobIndex, more_selections_than_are_kept_are_still_right) {
     }
 }
 
-TEST(JobIndex, all_at_once_or_one_by_one_is_the_same) {
+TEST(JobIndex, adding_jobs_at_once_or_one_by_one_gives_the_same_index) {
     Rng rng{7};
     Indexed world;
     std::vector<JobEntry> entries;
@@ -217,7 +218,7 @@ TEST(JobIndex, jobs_are_found_by_the_name_that_people_see_in_one_namespace_or_al
     EXPECT_TRUE(found.empty());
 }
 
-TEST(AgedJobs, each_knows_how_many_are_older) {
+TEST(AgedJobs, each_job_has_the_number_of_older_ones) {
     Rng rng{8};
     AgedJobs jobs;
     std::set<WaitingJob> by_hand;

@@ -55,7 +55,7 @@ std::map<JobId, StartEstimate> starts_at_once(const ClusterState& state) {
     return view_parts::starts(state, view_parts::positions(state));
 }
 
-TEST(Listing, a_job_is_found_by_index_as_by_looking_at_all) {
+TEST(Listing, a_job_is_found_by_index_as_by_a_search_of_all) {
     EngineWorld world;
     fill(world, 6);
     PodFacts twin = pod("waits-1", "", 1);
@@ -66,7 +66,7 @@ TEST(Listing, a_job_is_found_by_index_as_by_looking_at_all) {
     const ClusterState& state = world.engine.state();
     for (const char* space : {"", "team-a", "team-1", "nowhere"}) {
         for (const char* name : {"waits-1", "waits-0", "pod:waits-1", "train", "train-1",
-                                 "gpuctl:train", "runs-0", "nobody"}) {
+                                 "gpuctl:train", "runs-0", "unknown"}) {
             SCOPED_TRACE(std::string{space} + "/" + name);
             const Result<JobView> by_index = find_job(listing, space, name);
             const Result<JobView> by_hand = find_job(state, space, name);
@@ -83,7 +83,7 @@ TEST(Listing, a_job_is_found_by_index_as_by_looking_at_all) {
     }
 }
 
-TEST(Listing, reasons_of_rows_are_those_that_explain_says_first) {
+TEST(Listing, the_reason_of_a_row_is_the_first_of_its_explanation) {
     EngineWorld world;
     fill(world, 9);
     world.add(gang("half", 3, 1).front());
@@ -91,12 +91,12 @@ TEST(Listing, reasons_of_rows_are_those_that_explain_says_first) {
     Listing& listing = world.engine.listing();
     for (const JobView& job : list_jobs(world.engine.state(), {})) {
         const JobEntry& entry = *listing.index().find(world.engine.state().jobs.find_job(job.key));
-        const Reason told = job.waiting ? job.waiting->reason : Reason::none;
-        EXPECT_EQ(to_string(listing.reason_of(entry)), to_string(told)) << job.key.name;
+        const Reason expected = job.waiting ? job.waiting->reason : Reason::none;
+        EXPECT_EQ(to_string(listing.reason_of(entry)), to_string(expected)) << job.key.name;
     }
 }
 
-TEST(Listing, a_reason_is_looked_at_again_when_the_state_is_another_one) {
+TEST(Listing, a_reason_is_computed_again_when_the_state_has_changed) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(pod("large", "", 2));
@@ -113,7 +113,7 @@ TEST(Listing, a_reason_is_looked_at_again_when_the_state_is_another_one) {
     EXPECT_EQ(reason(), Reason::gpu_insufficient);
 }
 
-TEST(Listing, waiting_jobs_are_counted_by_what_they_were_refused_for) {
+TEST(Listing, waiting_jobs_are_counted_by_reason) {
     EngineWorld world;
     fill(world, 9);
     const auto count = [&](Reason reason) {
@@ -128,7 +128,7 @@ TEST(Listing, waiting_jobs_are_counted_by_what_they_were_refused_for) {
     EXPECT_EQ(count(Reason::gang_incomplete), 0);
 }
 
-TEST(StartBoard, in_pieces_or_at_once_is_the_same) {
+TEST(StartBoard, a_forecast_in_pieces_equals_one_at_once) {
     EngineWorld world;
     fill(world, 60);
     const ClusterState& state = world.engine.state();
@@ -150,21 +150,21 @@ TEST(StartBoard, in_pieces_or_at_once_is_the_same) {
     }
 }
 
-TEST(StartBoard, of_a_small_cluster_are_those_of_the_state_as_it_is) {
+TEST(StartBoard, estimates_of_a_small_cluster_are_those_of_the_present_state) {
     EngineWorld world;
     fill(world, 30);
     const auto check = [&] {
         Listing& listing = world.engine.listing();
         listing.refresh_starts();
-        EXPECT_FALSE(listing.has_work()) << "so little is done at once";
+        EXPECT_FALSE(listing.has_work()) << "few jobs are computed at once";
         const auto right = starts_at_once(world.engine.state());
         ASSERT_FALSE(right.empty());
         for (const auto& [key, id] : world.engine.state().jobs.jobs_by_key()) {
             const auto known = right.find(id);
-            const auto told = listing.start_of(id);
-            EXPECT_EQ(told.has_value(), known != right.end()) << key.name;
-            if (told && known != right.end()) {
-                EXPECT_EQ(*told, known->second) << key.name;
+            const auto shown = listing.start_of(id);
+            EXPECT_EQ(shown.has_value(), known != right.end()) << key.name;
+            if (shown && known != right.end()) {
+                EXPECT_EQ(*shown, known->second) << key.name;
             }
         }
     };
@@ -176,8 +176,8 @@ TEST(StartBoard, of_a_small_cluster_are_those_of_the_state_as_it_is) {
     check();
 }
 
-// Between two pieces jobs may go, start, or replace another job in its row.
-TEST(StartBoard, what_goes_while_they_are_computed_is_left_out) {
+// Between two pieces jobs may be removed, start, or replace another job in its row.
+TEST(StartBoard, jobs_that_are_removed_while_estimates_are_computed_are_left_out) {
     EngineWorld world;
     fill(world, 40);
     const ClusterState& state = world.engine.state();
@@ -194,7 +194,7 @@ TEST(StartBoard, what_goes_while_they_are_computed_is_left_out) {
     }
 }
 
-TEST(Allowance, what_is_spent_comes_back_with_time) {
+TEST(Allowance, spent_allowance_is_refilled_with_time) {
     Allowance allowance;
     Instant now{1'000};
     std::int64_t taken = 0;

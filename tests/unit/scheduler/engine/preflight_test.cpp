@@ -28,7 +28,7 @@ std::string said(const EngineWorld& world, const JobSpec& spec) {
     return refused ? wording::error_of(*refused).message : "";
 }
 
-TEST(Preflight, ranks_that_could_never_stand_as_they_must_are_refused) {
+TEST(Preflight, ranks_whose_topology_rules_can_never_hold_are_refused) {
     EngineWorld world;
     for (const char* name : {"a", "b", "c"}) {
         NodeFacts one = node(name, 8);
@@ -56,7 +56,7 @@ TEST(Preflight, ranks_that_could_never_stand_as_they_must_are_refused) {
     EXPECT_EQ(said(world, wide), "");
 }
 
-TEST(Preflight, one_rank_that_must_be_in_a_rack_needs_one) {
+TEST(Preflight, one_rank_that_requires_a_rack_needs_a_node_in_a_rack) {
     EngineWorld world;
     world.add(node("a", 8));
     JobSpec one = training(4, 1);
@@ -74,7 +74,7 @@ TEST(Preflight, one_rank_that_must_be_in_a_rack_needs_one) {
     EXPECT_EQ(said(world, one), "");
 }
 
-TEST(Preflight, a_gpu_model_that_no_node_has_is_refused_however_it_is_asked_for) {
+TEST(Preflight, a_gpu_model_that_no_node_has_is_refused_in_either_form) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("plain", 0));
@@ -123,7 +123,7 @@ TEST(Preflight, a_quota_is_named_with_its_number) {
               "memory");
 }
 
-TEST(Preflight, what_other_queues_never_lend_is_left_to_nobody) {
+TEST(Preflight, guarantees_that_other_queues_do_not_lend_are_subtracted) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -161,10 +161,10 @@ TEST(Preflight, what_other_queues_never_lend_is_left_to_nobody) {
     EXPECT_EQ(said(world, job), "");
     job = training(3);
     job.queue = "y";
-    EXPECT_EQ(said(world, job), "") << "of its own";
+    EXPECT_EQ(said(world, job), "") << "its own guarantee";
 }
 
-TEST(Preflight, who_asks_for_a_slice_is_told_of_a_node_that_has_slices) {
+TEST(Preflight, a_refused_slice_is_reported_with_a_node_that_has_slices) {
     EngineWorld world;
     world.add(node("whole", 8));
     NodeFacts cut = node("cut", 0);
@@ -176,7 +176,7 @@ TEST(Preflight, who_asks_for_a_slice_is_told_of_a_node_that_has_slices) {
         << said(world, spec);
 }
 
-TEST(Preflight, a_limit_of_the_only_gpu_model_there_is_binds_also_who_names_none) {
+TEST(Preflight, the_limit_of_the_only_gpu_model_applies_to_jobs_that_name_none) {
     EngineWorld world;
     world.add(node("a", 8));
     Policy policy;
@@ -195,10 +195,10 @@ TEST(Preflight, a_limit_of_the_only_gpu_model_there_is_binds_also_who_names_none
     NodeFacts other = node("b", 8);
     other.gpu_model = "V100";
     world.add(other);
-    EXPECT_EQ(said(world, training(6)), "") << "there it may be";
+    EXPECT_EQ(said(world, training(6)), "") << "the other model has no limit";
 }
 
-TEST(Preflight, the_node_that_is_named_is_the_one_that_offers_most_of_what_is_asked_for) {
+TEST(Preflight, the_named_node_offers_most_of_what_is_requested) {
     EngineWorld world;
     const auto add = [&world](const char* name, std::int64_t gpus, std::int64_t cores) {
         NodeFacts facts = node(name, gpus);

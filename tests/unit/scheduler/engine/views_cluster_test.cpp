@@ -18,7 +18,7 @@ PodFacts foreign(const std::string& name, const std::string& on, std::int64_t gp
     return out;
 }
 
-TEST(ClusterViews, tell_what_other_schedulers_put_on_a_node_beyond_what_it_has) {
+TEST(ClusterViews, show_the_excess_that_other_schedulers_place_on_a_node) {
     EngineWorld world;
     world.send(NodeObserved{test::node("a", 8)});
     world.send(NodeObserved{test::node("b", 8)});
@@ -34,11 +34,12 @@ TEST(ClusterViews, tell_what_other_schedulers_put_on_a_node_beyond_what_it_has) 
     const PoolView pool = list_pools(world.engine.state()).front();
     EXPECT_EQ(pool.gpus_excess, whole_gpus(2));
     EXPECT_EQ(pool.nodes_excess, 1);
-    EXPECT_EQ(pool.gpus_used, whole_gpus(11)) << "what is asked for beyond a node is no GPU";
+    EXPECT_EQ(pool.gpus_used, whole_gpus(11))
+        << "requests beyond the capacity of a node are no GPUs";
     EXPECT_EQ(pool.gpus_free, whole_gpus(5));
 }
 
-TEST(ClusterViews, count_a_node_that_came_back_smaller_than_what_runs_on_it) {
+TEST(ClusterViews, count_a_node_that_returned_smaller_than_its_pods_as_excess) {
     EngineWorld world;
     world.send(NodeObserved{test::node("a", 8)});
     world.add(foreign("runs", "a", 8));
@@ -78,7 +79,7 @@ TEST(ClusterViews, every_gpu_is_in_one_state) {
     EXPECT_EQ(all.allocated, whole_gpus(2));
 }
 
-TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
+TEST(ClusterViews, nominated_gpus_are_reserved_once_they_are_free) {
     EngineWorld world;
     world.add(test::node("a", 4));
     PodFacts low = test::pod("low", "low", 3);
@@ -111,7 +112,7 @@ PodFacts part(const std::string& name, std::int64_t thousandths) {
     return out;
 }
 
-TEST(ClusterViews, what_is_left_of_gpus_in_parts_is_free) {
+TEST(ClusterViews, the_rest_of_gpus_in_parts_is_free) {
     EngineWorld world;
     world.add(test::node("a", 2));
     world.add(test::node("b", 1));
@@ -136,7 +137,7 @@ TEST(ClusterViews, what_is_left_of_gpus_in_parts_is_free) {
               "on one node");
 }
 
-TEST(ClusterViews, what_a_pool_reserves_is_not_available) {
+TEST(ClusterViews, the_reserve_of_a_pool_is_not_available) {
     EngineWorld world;
     world.add(test::node("a", 8));
     Policy policy;

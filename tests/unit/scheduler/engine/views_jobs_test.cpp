@@ -20,13 +20,13 @@ TEST(Views, jobs_are_listed_by_the_names_that_people_see) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(pod("zoo-0", "zoo", 1));
-    world.add(pod("mill", "", 1));  // a lone pod
+    world.add(pod("mill", "", 1));  // a single pod
     world.add(pod("ape-0", "ape", 1));
     world.run();
     EXPECT_EQ(names(world, {}), (std::vector<std::string>{"ape", "mill", "zoo"}));
 }
 
-TEST(Views, what_was_made_elsewhere_can_be_listed_alone) {
+TEST(Views, jobs_that_were_not_submitted_here_can_be_listed_alone) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(pod("theirs", "", 1));
@@ -43,7 +43,7 @@ TEST(Views, what_was_made_elsewhere_can_be_listed_alone) {
 }
 
 // Regression: waits, priorities and positions were shown as of the last event.
-TEST(Views, waiting_goes_on_while_nothing_happens) {
+TEST(Views, waiting_time_grows_without_events) {
     EngineWorld world;
     Policy policy;
     policy.ageing_step = 1'000;
@@ -69,8 +69,8 @@ TEST(Views, waiting_goes_on_while_nothing_happens) {
     EXPECT_GE(turn_of(state, old)->waited, waited + Duration::seconds(7));
     EXPECT_EQ(turn_of(state, old)->priority_by_waiting, 1'000);
     EXPECT_EQ(find_job(state, "team-a", "old")->position, 1) << "as it would be served now";
-    EXPECT_EQ(world.engine.state_hash(), hash) << "looking decides nothing";
-    world.send(PodRemoved{"nobody"});
+    EXPECT_EQ(world.engine.state_hash(), hash) << "a query changes no state";
+    world.send(PodRemoved{"unknown"});
     EXPECT_LT(turn_of(state, old)->waited, waited + Duration::seconds(7))
         << "the event's clock counts";
 }

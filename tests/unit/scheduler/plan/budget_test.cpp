@@ -42,7 +42,7 @@ TEST(BudgetPeriod, spans_are_counted_from_their_anchor_in_both_directions) {
     EXPECT_EQ(period_at(policy, utc(104, 23)), (Period{utc(95), utc(105)}));
 }
 
-TEST(BudgetPeriod, hours_are_told_as_people_write_them) {
+TEST(BudgetPeriod, gpu_hours_are_printed_as_people_write_them) {
     EXPECT_EQ(format_gpu_hours(gpu_hours(480)), "480");
     EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour / 8}), "0.125");
     EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour * 5 / 4}), "1.3");
@@ -55,7 +55,7 @@ TEST(BudgetPeriod, hours_are_told_as_people_write_them) {
     EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour - 1}, RoundHours::down), "0.999");
 }
 
-TEST(Spending, time_turns_what_is_committed_into_what_is_used) {
+TEST(Spending, committed_time_becomes_used_time_as_time_passes) {
     const BudgetPolicy policy = budget(100, kDay);
     Spending spending{policy, utc(1)};
     spending.hold(whole_gpus(4), utc(1, 10), utc(1));
@@ -72,7 +72,7 @@ TEST(Spending, time_turns_what_is_committed_into_what_is_used) {
     EXPECT_EQ(spending.held(), whole_gpus(1));
 }
 
-TEST(Spending, a_period_takes_over_what_was_overdrawn_and_no_more_than_may_be_carried) {
+TEST(Spending, a_period_inherits_overdrawn_time_and_unused_time_up_to_the_carry_over) {
     BudgetPolicy policy = budget(10, kDay);
     policy.carry_over = gpu_hours(4);
     Spending spending{policy, utc(1)};
@@ -84,11 +84,11 @@ TEST(Spending, a_period_takes_over_what_was_overdrawn_and_no_more_than_may_be_ca
     spending.release(whole_gpus(1), Instant{}, utc(2));
     EXPECT_TRUE(spending.turn(policy, utc(3, 1)));
     EXPECT_EQ(spending.carried(), gpu_hours(-4));
-    EXPECT_TRUE(spending.turn(policy, utc(9)));  // a clock that leapt
+    EXPECT_TRUE(spending.turn(policy, utc(9)));  // a clock that jumped
     EXPECT_EQ(spending.carried(), gpu_hours(4));
 }
 
-TEST(Spending, what_fits_from_a_moment_on_fits_then_and_not_before) {
+TEST(Spending, a_job_fits_from_the_reported_time_on_and_not_before) {
     const BudgetPolicy policy = budget(100, kDay);
     const Spending spending{policy, utc(1)};
     const Instant from = spending.fits_from(whole_gpus(7), gpu_hours(100));
@@ -97,7 +97,7 @@ TEST(Spending, what_fits_from_a_moment_on_fits_then_and_not_before) {
     EXPECT_EQ(spending.fits_from(whole_gpus(7), GpuTime{}), utc(2));
 }
 
-TEST(Spending, what_is_claimed_uses_nothing_and_is_committed_as_if_it_began_now) {
+TEST(Spending, nominated_gpus_use_no_time_and_commit_it_as_if_they_started_now) {
     const BudgetPolicy policy = budget(100, kDay);
     Spending spending{policy, utc(1)};
     spending.claim(whole_gpus(4), kHour * 2);
@@ -108,7 +108,8 @@ TEST(Spending, what_is_claimed_uses_nothing_and_is_committed_as_if_it_began_now)
     EXPECT_EQ(spending.committed(utc(1, 23)), gpu_hours(4 + 1));
     EXPECT_TRUE(spending.turn(policy, utc(2)));
     EXPECT_EQ(spending.carried(), GpuTime{});
-    EXPECT_EQ(spending.committed(utc(2)), gpu_hours(8 + 24)) << "it may begin in the next as well";
+    EXPECT_EQ(spending.committed(utc(2)), gpu_hours(8 + 24))
+        << "it may start in the next period as well";
     spending.unclaim(whole_gpus(4), kHour * 2);
     spending.unclaim(whole_gpus(1), Duration{});
     EXPECT_EQ(spending.claimed(), GpuMilli{});
@@ -117,18 +118,18 @@ TEST(Spending, what_is_claimed_uses_nothing_and_is_committed_as_if_it_began_now)
 
 // Two GPUs for an hour need exactly the rest; while eight GPUs are nominated for two hours nothing
 // is left.
-TEST(Spending, beside_a_claim_there_is_more_left_the_nearer_the_end_comes) {
+TEST(Spending, next_to_a_nomination_more_time_is_left_towards_the_end_of_the_period) {
     const BudgetPolicy policy = budget(17, kDay);
     Spending spending{policy, utc(1)};
     spending.claim(whole_gpus(8), kHour * 2);
     const Instant from =
         spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(1), utc(1));
-    EXPECT_EQ(from, utc(1, 22) + Duration::seconds(450)) << "the claim needs 15 from then on";
+    EXPECT_EQ(from, utc(1, 22) + Duration::seconds(450)) << "the nomination needs 15 from then on";
     EXPECT_EQ(spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(-16), utc(1)),
               utc(2));
 }
 
-TEST(Spending, any_order_of_holding_and_releasing_counts_as_the_sum_over_all_does) {
+TEST(Spending, any_order_of_holding_and_releasing_equals_the_sum_over_all_jobs) {
     struct Held {
         GpuMilli gpus;
         Instant end;
@@ -198,7 +199,7 @@ PodFacts second() {
     return out;
 }
 
-TEST(Budget, a_restart_keeps_what_was_used_and_who_waits_for_it) {
+TEST(Budget, a_restart_keeps_used_time_and_the_time_at_which_a_waiting_job_fits) {
     EngineWorld world = world_with_budget();
     world.add(second());
     world.run();
@@ -215,9 +216,9 @@ TEST(Budget, a_restart_keeps_what_was_used_and_who_waits_for_it) {
     EXPECT_LT(book.turns_at(), kept.spending.period().end) << "second may start before that";
 }
 
-// Regression: what-if continued from an image that had counted the hours until the query already,
+// Regression: what-if continued from an image that already included the hours until the query,
 // and counted them again.
-TEST(Budget, looking_uses_nothing) {
+TEST(Budget, a_query_uses_no_time) {
     EngineWorld world = world_with_budget();
     const std::uint64_t hash = world.engine.state_hash();
     world.engine.state().session.look(world.now + kHour * 5);
@@ -228,7 +229,7 @@ TEST(Budget, looking_uses_nothing) {
     EXPECT_EQ(book.queues().begin()->second.spending.used(world.now + kHour * 5), gpu_hours(40));
 }
 
-TEST(Budget, a_reload_keeps_what_was_used_unless_the_periods_are_others) {
+TEST(Budget, a_reload_keeps_used_time_unless_the_period_changes) {
     EngineWorld world = world_with_budget();
     world.now = world.now + kHour * 5;
     Policy policy = world.policy;
@@ -247,7 +248,7 @@ TEST(Budget, a_reload_keeps_what_was_used_unless_the_periods_are_others) {
     EXPECT_EQ(used(), gpu_hours(8));
 }
 
-TEST(Budget, what_waits_is_told_when_more_of_it_comes) {
+TEST(Budget, a_waiting_job_has_an_estimate_of_when_it_fits) {
     EngineWorld world = world_with_budget();
     world.add(second());
     world.add(node("b", 8));
@@ -266,8 +267,8 @@ StartEstimate start_of(const EngineWorld& world, const std::string& job) {
     return find_job(world.engine.state(), "team-a", job)->start.value_or(StartEstimate{});
 }
 
-// 80 of 100 GPU-hours are committed to the first, 40 are needed: it may return them at any time.
-TEST(BudgetStarts, what_is_committed_to_others_may_come_back_at_once_if_it_is_enough) {
+// 80 of 100 GPU-hours are committed to the first job, 40 are needed: it may end at any time.
+TEST(BudgetStarts, the_earliest_start_is_now_if_time_committed_to_running_jobs_would_suffice) {
     EngineWorld world = world_with_budget();
     world.add(node("b", 8));
     world.add(second());
@@ -286,7 +287,7 @@ TEST(BudgetStarts, what_is_committed_to_others_may_come_back_at_once_if_it_is_en
     EXPECT_GT(start_of(world, "huge").earliest, world.now);
 }
 
-TEST(BudgetStarts, who_is_ahead_in_the_same_budget_counts) {
+TEST(BudgetStarts, a_job_ahead_in_the_same_budget_counts) {
     EngineWorld world = world_with_budget();
     world.add(node("b", 8));
     world.add(second());
@@ -299,7 +300,7 @@ TEST(BudgetStarts, who_is_ahead_in_the_same_budget_counts) {
     const Instant alone = start_of(world, "second").likely;
     world.add(third);
     world.run();
-    EXPECT_GT(start_of(world, "third").likely, alone) << "20 are left, and 40 go before it";
+    EXPECT_GT(start_of(world, "third").likely, alone) << "20 are left, and the job ahead needs 40";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 // A nomination counts the evicted pods as gone: what their job places next is one more job,
 // whatever happens to the reason of the eviction.
-TEST(Drained, what_a_job_places_next_is_one_more_until_its_old_pods_are_gone) {
+TEST(Drained, a_job_counts_as_one_more_while_its_old_pods_terminate) {
     EngineWorld world;
     world.add(node("a", 4));
     QueuePolicy queue;
@@ -48,9 +48,9 @@ TEST(Drained, what_a_job_places_next_is_one_more_until_its_old_pods_are_gone) {
     EXPECT_NE(world.node_of("new"), "");
 }
 
-// Regression: the node had to be empty by then, and pods whose eviction had been postponed were not
-// evicted again.
-TEST(Drained, who_was_spared_when_a_claim_fell_is_asked_when_that_is_over) {
+// Regression: pods whose eviction had been postponed were not evicted again, so the node was not
+// drained.
+TEST(Drained, a_victim_that_an_ended_nomination_spared_is_evicted_when_its_pause_is_over) {
     EngineWorld world;
     world.add(node("a", 4));
     Policy policy;
@@ -72,7 +72,7 @@ TEST(Drained, who_was_spared_when_a_claim_fell_is_asked_when_that_is_over) {
     sick.unhealthy = "GpuUnhealthy";
     world.add(sick);
     world.plan();
-    EXPECT_TRUE(world.evictions.empty()) << "it is left alone for a while";
+    EXPECT_TRUE(world.evictions.empty()) << "it is spared for a while";
     const Instant then = world.now + policy.backoff_maximum;
     while (world.now < then) {
         ASSERT_GT(world.sent<WakeAt>().back().at, world.now) << "nothing wakes it any more";

@@ -11,7 +11,7 @@
 namespace gpuctl::test {
 namespace {
 
-TEST(Explain, a_node_counts_for_every_resource_it_is_short_of) {
+TEST(Explain, a_node_is_counted_for_every_resource_that_it_lacks) {
     EngineWorld world;
     NodeFacts small = node("a", 8);
     small.allocatable.cpu = CpuMilli{2'000};
@@ -34,17 +34,17 @@ TEST(Explain, a_node_counts_for_every_resource_it_is_short_of) {
         << message;
 }
 
-TEST(Explain, what_not_every_pod_of_a_job_uses_is_told_with_the_name_of_who_does) {
+TEST(Explain, a_feature_that_one_pod_uses_is_reported_with_the_name_of_this_pod) {
     EngineWorld world;
     world.add(node("a", 4));
     std::vector<PodFacts> replicas{pod("w-0", "StatefulSet:w", 1), pod("w-1", "StatefulSet:w", 1)};
     for (PodFacts& one : replicas) one.unsupported = {"claim data-" + one.key.name};
     world.add(replicas);
     world.run();
-    const std::string told = wording::sentence(world.why("StatefulSet:w").front());
-    EXPECT_TRUE(told == "its pod w-0 uses claim data-w-0, which is not supported" ||
-                told == "its pod w-1 uses claim data-w-1, which is not supported")
-        << told;
+    const std::string sentence = wording::sentence(world.why("StatefulSet:w").front());
+    EXPECT_TRUE(sentence == "its pod w-0 uses claim data-w-0, which is not supported" ||
+                sentence == "its pod w-1 uses claim data-w-1, which is not supported")
+        << sentence;
     for (PodFacts& one : replicas) one.unsupported = {"hostPID"};
     world.add(replicas);
     world.run();
@@ -52,7 +52,7 @@ TEST(Explain, what_not_every_pod_of_a_job_uses_is_told_with_the_name_of_who_does
               "it uses hostPID, which is not supported");
 }
 
-TEST(Explain, ranks_of_different_size_are_told_with_what_all_of_them_need) {
+TEST(Explain, ranks_of_different_size_are_reported_with_their_sum) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(pod("runs", "runs", 3));
@@ -83,7 +83,7 @@ MaintenanceWindow window_on(const std::string& name, const std::string& node, In
     return window;
 }
 
-TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
+TEST(Explain, the_times_of_a_window_are_reported_with_its_own_number_of_nodes) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -93,10 +93,10 @@ TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
     world.set(policy);
     world.add(pod("p", "p", 1));
     world.plan();
-    const Explanation told = world.why("p").front();
+    const Explanation explanation = world.why("p").front();
     std::map<std::string, std::int64_t> figures;
-    for (const Figure& one : told.figures) figures[one.name] = one.value;
-    EXPECT_EQ(told.subject, "short");
+    for (const Figure& one : explanation.figures) figures[one.name] = one.value;
+    EXPECT_EQ(explanation.subject, "short");
     EXPECT_EQ(figures["nodes_closed"], 2);
     EXPECT_EQ(figures["windows"], 2);
     EXPECT_EQ(figures["nodes_closed_by_first"], 1);
@@ -104,7 +104,7 @@ TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
     EXPECT_EQ(figures["closed_for_ms"], 25'000);
 }
 
-TEST(Explain, a_gang_is_told_of_other_gpu_models_only_where_there_are_some) {
+TEST(Explain, the_reason_names_other_gpu_models_only_if_there_are_any) {
     EngineWorld world;
     world.add(node("a", 8));
     Policy policy = world.policy;
@@ -116,16 +116,16 @@ TEST(Explain, a_gang_is_told_of_other_gpu_models_only_where_there_are_some) {
     world.set(policy);
     world.add(gang("wide", 6, 1));
     world.plan();
-    const auto told = [&world] { return wording::sentence(world.why("wide").front()); };
-    EXPECT_TRUE(told().ends_with("6 requested, more than the limit")) << told();
+    const auto sentence = [&world] { return wording::sentence(world.why("wide").front()); };
+    EXPECT_TRUE(sentence().ends_with("6 requested, more than the limit")) << sentence();
     NodeFacts other = node("b", 4);
     other.gpu_model = "V100";
     world.add(other);
     world.plan();
-    EXPECT_NE(told().find("; it can use other GPU models only"), std::string::npos);
+    EXPECT_NE(sentence().find("; it can use other GPU models only"), std::string::npos);
 }
 
-TEST(Explain, whose_queue_does_not_exist_is_told_what_any_other_would_lack_too) {
+TEST(Explain, a_job_of_an_unknown_queue_also_gets_the_reasons_of_a_job_in_any_queue) {
     EngineWorld world;
     world.add(node("a", 2));
     Policy policy = world.policy;
@@ -151,7 +151,7 @@ TEST(Explain, whose_queue_does_not_exist_is_told_what_any_other_would_lack_too) 
 
 // Regression: two jobs of one namespace in two pools both showed the same quota as reserved for
 // them.
-TEST(Explain, a_quota_is_kept_for_one_alone) {
+TEST(Explain, a_quota_is_reserved_for_one_job_only) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8, "other"));
@@ -182,15 +182,15 @@ TEST(Explain, a_quota_is_kept_for_one_alone) {
     submit("mid", 7, 10, "other", 6000);
     submit("low", 2, 0, "default", 6000);
     // Head of the line in its pool, because low was refused for it, and itself behind high.
-    const auto told = [&world](const char* name) {
+    const auto sentence = [&world](const char* name) {
         return wording::sentence(world.why(name).front());
     };
-    EXPECT_NE(told("low").find("is reserved for the head-of-line job mid"), std::string::npos)
-        << told("low");
-    EXPECT_NE(told("high").find("is reserved for it"), std::string::npos) << told("high");
-    EXPECT_NE(told("mid").find("is reserved for the head-of-line job high"), std::string::npos)
-        << told("mid");
-    EXPECT_EQ(told("mid").find("is reserved for it"), std::string::npos) << told("mid");
+    EXPECT_NE(sentence("low").find("is reserved for the head-of-line job mid"), std::string::npos)
+        << sentence("low");
+    EXPECT_NE(sentence("high").find("is reserved for it"), std::string::npos) << sentence("high");
+    EXPECT_NE(sentence("mid").find("is reserved for the head-of-line job high"), std::string::npos)
+        << sentence("mid");
+    EXPECT_EQ(sentence("mid").find("is reserved for it"), std::string::npos) << sentence("mid");
 }
 
 }  // namespace

@@ -77,12 +77,12 @@ TEST_F(PackingTest, three_hundred_small_pods_leave_a_pod_slot_for_each_gpu) {
     EXPECT_EQ(fill_gpus(1'000), 48);
 }
 
-TEST_F(PackingTest, what_is_not_scarce_is_packed_as_ever) {
+TEST_F(PackingTest, a_resource_that_is_not_scarce_does_not_change_packing) {
     const std::map<std::string, int> on{{"n0", 90}};
     EXPECT_EQ(deploy(90, 100), on);
 }
 
-TEST_F(PackingTest, once_no_node_has_slots_to_spare_the_others_are_used_up_too) {
+TEST_F(PackingTest, slots_next_to_idle_gpus_are_used_once_all_other_slots_are_in_use) {
     EXPECT_EQ(deploy(6 * 108, 100).size(), 6U);
     EXPECT_EQ(fill_gpus(1'000), 0);
 }
@@ -104,17 +104,17 @@ TEST_P(SlotsLeft, are_spread_for_pods_of_several_gpus) {
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, SlotsLeft, testing::Values(2, 4, 8));
 
-TEST_F(PackingTest, ephemeral_storage_is_left_beside_each_gpu) {
+TEST_F(PackingTest, ephemeral_storage_is_left_for_each_idle_gpu) {
     deploy(120, 100, 10LL << 30);
     EXPECT_EQ(fill_gpus(1'000, 5LL << 30), 48);
 }
 
-TEST_F(PackingTest, so_is_cpu) {
+TEST_F(PackingTest, cpu_is_left_for_each_idle_gpu) {
     deploy(120, 1'500);
     EXPECT_EQ(fill_gpus(1'500), 48);
 }
 
-TEST_F(PackingTest, any_resource_that_nodes_with_gpus_offer_counts) {
+TEST_F(PackingTest, any_resource_of_gpu_nodes_is_left_for_each_idle_gpu) {
     for (int i = 0; i < 6; ++i) {
         NodeFacts facts = world.nodes.at("n" + std::to_string(i));
         facts.allocatable.extended = {{"rdma/hca", 16}};
@@ -129,7 +129,7 @@ TEST_F(PackingTest, any_resource_that_nodes_with_gpus_offer_counts) {
     for (const auto& [name, count] : place(pods)) EXPECT_LE(count, 12) << name;
 }
 
-TEST_F(PackingTest, a_gang_without_gpus_leaves_them_a_pod_slot_too) {
+TEST_F(PackingTest, a_gang_without_gpus_leaves_a_pod_slot_for_each_gpu) {
     std::vector<PodFacts> ranks = gang("gang:mpi", 300, 0);
     for (PodFacts& rank : ranks) rank.request.cpu = CpuMilli{100};
     std::map<std::string, int> on = place(ranks);
@@ -144,13 +144,13 @@ TEST_F(PackingTest, a_gang_that_strands_nothing_is_on_one_node) {
     EXPECT_EQ(place(ranks).size(), 1U);
 }
 
-TEST_F(PackingTest, a_gang_that_fits_only_where_it_strands_gpus_is_placed_all_the_same) {
+TEST_F(PackingTest, a_gang_that_fits_only_where_it_strands_gpus_is_placed_anyway) {
     std::vector<PodFacts> ranks = gang("gang:mpi", 6 * 108, 0);
     for (PodFacts& rank : ranks) rank.request.cpu = CpuMilli{100};
     EXPECT_EQ(place(ranks).size(), 6U);
 }
 
-TEST_F(PackingTest, work_without_gpus_goes_first_to_nodes_without_idle_ones) {
+TEST_F(PackingTest, work_without_gpus_prefers_nodes_without_idle_gpus) {
     NodeFacts plain = node("plain", 0);
     world.add(plain);
     const std::map<std::string, int> on{{"plain", 100}};

@@ -56,20 +56,20 @@ double least_by_definition(const Times& ended, const Times& unfinished, Duration
     return std::isinf(best) ? at : best;
 }
 
-TEST(RunTimeCurve, of_ended_runs_alone_the_best_moment_to_stop_looking_counts) {
+TEST(RunTimeCurve, with_ended_runs_only_the_span_with_the_least_time_per_end_counts) {
     const Times runs{hours(1), hours(1), hours(9)};
     // Within an hour two of three end: three hours are spent for two ends.
     EXPECT_NEAR(static_cast<double>(least(runs, {}, {}).ms()), hours(3).ms() / 2.0, 10);
     EXPECT_NEAR(static_cast<double>(least(runs, {}, hours(2)).ms()), hours(7).ms(), 10);
 }
 
-TEST(RunTimeCurve, beyond_all_that_ended_it_takes_as_long_again) {
+TEST(RunTimeCurve, a_job_older_than_all_ended_runs_is_expected_to_take_as_long_again) {
     EXPECT_EQ(least({hours(1)}, {}, hours(5)), hours(5));
     EXPECT_EQ(least({}, {}, hours(5)), hours(5));
     EXPECT_EQ(least({}, {hours(7)}, hours(5)), hours(5));
 }
 
-TEST(RunTimeCurve, what_has_not_ended_says_that_long_runs_are_not_rare) {
+TEST(RunTimeCurve, unfinished_runs_make_long_runs_more_likely) {
     const Times ended{hours(1), hours(1), hours(1), hours(20)};
     const Times unfinished(12, hours(10));
     // Of the jobs that passed two hours one ended, at twenty; twelve others did not within ten.
@@ -77,7 +77,7 @@ TEST(RunTimeCurve, what_has_not_ended_says_that_long_runs_are_not_rare) {
     EXPECT_NEAR(static_cast<double>(least(ended, unfinished, {}).ms()), hours(16).ms() / 3.0, 10);
 }
 
-TEST(RunTimeCurve, one_that_was_stopped_sooner_than_any_ended_changes_nothing) {
+TEST(RunTimeCurve, an_unfinished_run_shorter_than_all_ended_ones_changes_nothing) {
     const Times ended{hours(2), hours(4)};
     EXPECT_EQ(least(ended, {hours(1), hours(1)}, {}), least(ended, {}, {}));
 }

@@ -10,7 +10,7 @@ namespace {
 // Two of three ranks are terminating and still at work, while their replacements wait: the
 // remaining work of the job decreases. With a cached score, an engine that continued had another
 // order than one that was restored from its image (found by simulation).
-TEST(ScoresOfTheShortest, fall_while_a_job_waits_and_its_last_ranks_are_still_at_work) {
+TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_still_work) {
     EngineWorld world;
     Policy policy;
     PoolPolicy pool;

@@ -36,7 +36,7 @@ std::vector<std::int32_t> aims(std::vector<SizeChoice> jobs, std::int64_t gpus) 
 
 using Aims = std::vector<std::int32_t>;
 
-TEST(SizesByGain, what_is_short_comes_first) {
+TEST(SizesByGain, the_shorter_job_gets_ranks_first) {
     EXPECT_EQ(aims({choice(kLinear, 9'000, 1), choice(kLinear, 900, 1)}, 9), (Aims{1, 8}));
 }
 
@@ -55,7 +55,7 @@ TEST(SizesByGain, a_change_that_does_not_pay_within_the_horizon_is_not_made) {
     EXPECT_EQ(aims({job}, 8), Aims{8});
 }
 
-TEST(SizesByGain, a_longer_one_gives_to_a_shorter_one_and_not_the_other_way_round) {
+TEST(SizesByGain, a_longer_job_shrinks_for_a_shorter_one_and_not_the_reverse) {
     EXPECT_EQ(aims({choice(kLinear, 9'000, 8), choice(kLinear, 500, 1)}, 9), (Aims{1, 8}));
     EXPECT_EQ(aims({choice(kLinear, 500, 8), choice(kLinear, 9'000, 1)}, 9), (Aims{8, 1}));
 }
@@ -63,7 +63,7 @@ TEST(SizesByGain, a_longer_one_gives_to_a_shorter_one_and_not_the_other_way_roun
 // Two equal jobs on eight GPUs: a second of work of the longer one is worth the eighth of a second
 // that it takes. Until the shorter one ends two jobs wait, and that ends soonest with all of the
 // room.
-TEST(SizesByGain, what_work_is_worth_follows_from_the_best_division) {
+TEST(SizesByGain, the_worth_of_work_follows_from_the_best_division) {
     const Speeds each{{1, 1'000}, {2, 2'000}, {3, 3'000}, {4, 4'000},
                       {5, 5'000}, {6, 6'000}, {7, 7'000}, {8, 8'000}};
     std::vector<SizeChoice> jobs{choice(each, 2'000, 1), choice(each, 1'000, 1)};
@@ -79,20 +79,20 @@ TEST(SizesByGain, a_higher_priority_chooses_first_whatever_it_gains) {
     EXPECT_EQ(aims({choice(kLinear, 900, 1), high}, 9), (Aims{1, 8}));
 }
 
-TEST(SizesByGain, a_size_that_is_not_listed_is_kept_or_left_but_nobodys_aim) {
+TEST(SizesByGain, a_size_that_is_not_in_the_curve_is_kept_or_left_and_never_chosen) {
     SizeChoice job = choice(kLinear, 9'000, 5);
     EXPECT_EQ(aims({job}, 5), Aims{5});
     EXPECT_EQ(aims({job}, 7), Aims{5});
     EXPECT_EQ(aims({job}, 8), Aims{8});
 }
 
-TEST(SizesByGain, those_that_may_not_change_keep_what_they_have_and_the_others_share_the_rest) {
+TEST(SizesByGain, jobs_of_fixed_size_keep_it_and_the_others_share_the_rest) {
     SizeChoice fixed = choice(kLinear, 100, 2);
     fixed.least = fixed.most = 2;
     EXPECT_EQ(aims({fixed, choice(kLinear, 9'000, 1)}, 10), (Aims{2, 8}));
 }
 
-TEST(SizesByGain, ranks_of_several_gpus_cost_as_many) {
+TEST(SizesByGain, ranks_of_several_gpus_cost_all_of_their_gpus) {
     SizeChoice wide = choice(kLinear, 1'000, 1);
     wide.each = whole_gpus(4);
     EXPECT_EQ(aims({wide, choice(kLinear, 1'000, 1)}, 12), (Aims{1, 8}));

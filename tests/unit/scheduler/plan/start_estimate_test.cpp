@@ -5,7 +5,7 @@
 namespace gpuctl::test {
 namespace {
 
-class Starts : public testing::Test {
+class StartEstimates : public testing::Test {
 protected:
     void SetUp() override { world.add(node("a", 8)); }
     void submit(const std::string& name, std::int64_t gpus, std::int64_t limit_s) {
@@ -32,7 +32,7 @@ protected:
     EngineWorld world;
 };
 
-TEST_F(Starts, latest_is_what_the_limits_of_those_before_it_say) {
+TEST_F(StartEstimates, latest_follows_from_the_limits_of_the_jobs_ahead) {
     submit("runs", 8, 100);
     submit("next", 8, 50);
     submit("then", 8, 10);
@@ -44,14 +44,14 @@ TEST_F(Starts, latest_is_what_the_limits_of_those_before_it_say) {
                                      .reservations.head.at);
     EXPECT_EQ(of("then").latest, begin + Duration::seconds(150));
     EXPECT_EQ(of("then").likely, begin + Duration::seconds(150)) << "nothing but limits is known";
-    EXPECT_EQ(of("then").earliest, world.now) << "anything may end at any moment";
+    EXPECT_EQ(of("then").earliest, world.now) << "any job may end at any time";
     EXPECT_EQ(find_job(world.engine.state(), "team-a", "runs")->start, std::nullopt) << "it runs";
-    EXPECT_FALSE(of("next").may_be_passed) << "the room is promised to it";
+    EXPECT_FALSE(of("next").may_be_passed) << "it has a reservation";
     EXPECT_TRUE(of("then").may_be_passed);
 }
 
-// Regression: its estimate was after the gang, in ten hours, and it started in 20 s.
-TEST_F(Starts, who_is_over_by_when_room_is_promised_is_told_to_pass) {
+// Regression: the job was estimated to start after the gang, in ten hours; it started in 20 s.
+TEST_F(StartEstimates, a_job_that_ends_before_the_reservation_is_estimated_to_pass) {
     submit("long", 4, 36'000);
     submit("short", 4, 20);
     submit("wide", 8, 100);
@@ -61,11 +61,11 @@ TEST_F(Starts, who_is_over_by_when_room_is_promised_is_told_to_pass) {
     const Instant begin =
         world.engine.state().pod(world.engine.state().pods.find_pod("short")).bind.placed_at;
     EXPECT_EQ(of("passes").likely, begin + Duration::seconds(20));
-    EXPECT_EQ(of("behind").likely, begin + Duration::seconds(3'620)) << "after the one before it";
+    EXPECT_EQ(of("behind").likely, begin + Duration::seconds(3'620)) << "after the job before it";
     EXPECT_GE(of("stays").likely, of("wide").likely) << "it may run for ever";
 }
 
-TEST_F(Starts, whom_the_number_of_jobs_stops_starts_when_enough_of_them_have_ended) {
+TEST_F(StartEstimates, a_job_that_max_jobs_stops_starts_when_enough_jobs_have_ended) {
     QueuePolicy queue;
     queue.name = kDefaultQueue;
     queue.jobs_maximum = 2;
@@ -80,12 +80,12 @@ TEST_F(Starts, whom_the_number_of_jobs_stops_starts_when_enough_of_them_have_end
         world.engine.state().pod(world.engine.state().pods.find_pod("a")).bind.placed_at;
     EXPECT_EQ(of("third").likely, begin + Duration::seconds(100));
     EXPECT_EQ(of("third").earliest, world.now);
-    EXPECT_EQ(of("third").latest, Instant{}) << "others may come before it";
+    EXPECT_EQ(of("third").latest, Instant{}) << "other jobs may start before it";
 }
 
-// Regression: a limit of a GPU model is none of those that the forecast asks about, and it looked
-// up the row of no limit: one before the table of limits.
-TEST_F(Starts, nothing_is_estimated_for_a_job_that_the_limit_of_a_model_stops) {
+// Regression: the forecast does not know limits of GPU models, and looked up the row of no limit:
+// the row before the table of limits.
+TEST_F(StartEstimates, there_is_none_for_a_job_that_the_limit_of_a_model_stops) {
     QueuePolicy queue;
     queue.name = kDefaultQueue;
     queue.models = {{"A100", GpuMilli{}, whole_gpus(2)}};
@@ -99,9 +99,8 @@ TEST_F(Starts, nothing_is_estimated_for_a_job_that_the_limit_of_a_model_stops) {
     EXPECT_EQ(of("next"), StartEstimate{});
 }
 
-// Regression: its estimate was 3 s, again and again, while small jobs came and used what became
-// free.
-TEST_F(Starts, who_needs_more_than_comes_free_at_once_and_is_promised_nothing_may_be_passed) {
+// Regression: the estimate was 3 s again and again, while small jobs used what became free.
+TEST_F(StartEstimates, a_job_without_reservation_that_needs_several_ends_may_be_passed) {
     for (int i = 0; i < 8; ++i) submit("runs-" + std::to_string(i), 1, 0);
     submit("large", 8, 0);
     submit("small", 1, 0);
@@ -109,7 +108,7 @@ TEST_F(Starts, who_needs_more_than_comes_free_at_once_and_is_promised_nothing_ma
     EXPECT_FALSE(of("small").may_be_passed) << "the next GPU is enough";
 }
 
-TEST_F(Starts, nothing_is_told_that_depends_on_work_without_limit_or_history) {
+TEST_F(StartEstimates, latest_is_unknown_behind_work_without_limit_or_history) {
     submit("runs", 8, 0);
     submit("next", 8, 50);
     EXPECT_FALSE(of("next").latest.happened());
@@ -117,7 +116,7 @@ TEST_F(Starts, nothing_is_told_that_depends_on_work_without_limit_or_history) {
     EXPECT_EQ(of("next").earliest, world.now);
 }
 
-TEST_F(Starts, history_narrows_the_band) {
+TEST_F(StartEstimates, history_narrows_the_band) {
     for (int i = 0; i < 20; ++i) {
         submit("past", 8, 1'000);
         finish("past", 100 + i);
@@ -126,16 +125,17 @@ TEST_F(Starts, history_narrows_the_band) {
     submit("next", 8, 1'000);
     const Instant begin =
         world.engine.state().pod(world.engine.state().pods.find_pod("runs")).bind.placed_at;
-    EXPECT_EQ(of("next").earliest, begin + Duration::seconds(101)) << "one in ten is over by then";
+    EXPECT_EQ(of("next").earliest, begin + Duration::seconds(101))
+        << "one in ten has ended by then";
     EXPECT_EQ(of("next").likely, begin + Duration::seconds(109)) << "the median";
     EXPECT_EQ(of("next").latest, begin + Duration::seconds(1'000)) << "the limit";
     world.now = begin + Duration::seconds(300);
     world.send(WokeUp{});
-    EXPECT_EQ(of("next").likely, in(300)) << "it has outlasted them: as long again";
+    EXPECT_EQ(of("next").likely, in(300)) << "it is older than all past runs: as long again";
     EXPECT_EQ(of("next").latest, begin + Duration::seconds(1'000));
 }
 
-TEST_F(Starts, of_a_job_that_a_limit_stops_wait_for_what_counts_against_it) {
+TEST_F(StartEstimates, a_job_that_a_limit_stops_starts_when_a_job_under_the_limit_ends) {
     Policy policy;
     PoolPolicy& pool = policy.pools.emplace_back();
     pool.name = kDefaultPool;
@@ -148,7 +148,7 @@ TEST_F(Starts, of_a_job_that_a_limit_stops_wait_for_what_counts_against_it) {
     const Instant begin =
         world.engine.state().pod(world.engine.state().pods.find_pod("runs")).bind.placed_at;
     EXPECT_EQ(of("next").likely, begin + Duration::seconds(100)) << "4 of 8 GPUs are free";
-    EXPECT_FALSE(of("next").latest.happened()) << "another of the queue may come before it";
+    EXPECT_FALSE(of("next").latest.happened()) << "another job of the queue may start before it";
 }
 
 // GPUs of the default queue times seconds, in each hour from that time on.
@@ -169,8 +169,8 @@ Policy with_budget(const BudgetPolicy& budget) {
     return policy;
 }
 
-// Regression: its latest start was in 16 s; the period that began before had no room for it.
-TEST_F(Starts, nobody_is_promised_what_the_next_period_of_a_budget_does_not_let_begin) {
+// Regression: the latest start was in 16 s; the period that begins before has no room for it.
+TEST_F(StartEstimates, a_job_that_the_next_period_of_a_budget_does_not_admit_has_no_reservation) {
     const Instant boundary = in(12);
     world.set(with_budget(budget_of(8 * 45, boundary)));
     submit("runs", 8, 16);
@@ -183,26 +183,27 @@ TEST_F(Starts, nobody_is_promised_what_the_next_period_of_a_budget_does_not_let_
     const Instant fits = boundary + Duration::seconds(3600 - 45) + used;
     EXPECT_EQ(of("next").likely, fits);
     EXPECT_EQ(of("next").latest, fits);
-    EXPECT_EQ(of("next").earliest, world.now) << "if what runs ended, it would begin in this one";
+    EXPECT_EQ(of("next").earliest, world.now)
+        << "if the running job ended, it would start in this period";
 }
 
-// Regression: its estimate was the end of the period.
-TEST_F(Starts, what_was_overdrawn_is_made_good_in_as_many_periods_as_that_takes) {
+// Regression: the estimate was the end of the period.
+TEST_F(StartEstimates, overdrawn_time_is_repaid_over_as_many_periods_as_needed) {
     const Instant boundary = in(200);
     world.set(with_budget(budget_of(80'000, boundary)));
     submit("runs", 8, 0);
     finish("runs", 100);
     world.set(with_budget(budget_of(80, boundary)));
     submit("next", 1, 30);
-    // 800 were used: 80 of each of ten periods pay for that, including this one.
+    // 800 were used: ten periods repay 80 each, including this one.
     EXPECT_EQ(of("next").earliest, boundary + Duration::seconds(3600 * 9));
     EXPECT_EQ(of("next").likely, of("next").earliest);
     submit("more", 1, 90);
     EXPECT_EQ(of("more").earliest, boundary + Duration::seconds(3600 * 10 - 80))
-        << "more than a period has: when 80 s of it are left";
+        << "it needs more than a period has: it starts when 80 s are left";
 }
 
-TEST_F(Starts, nothing_is_told_of_what_no_end_of_a_job_with_gpus_brings) {
+TEST_F(StartEstimates, there_is_none_for_a_job_that_no_end_of_a_gpu_job_helps) {
     PodFacts thirsty = pod("thirsty", "thirsty", 1);
     thirsty.request.cpu = CpuMilli{60'000};
     thirsty.run_time_max = Duration::seconds(100);
@@ -218,20 +219,20 @@ TEST_F(Starts, nothing_is_told_of_what_no_end_of_a_job_with_gpus_brings) {
     }
     submit("runs", 6, 100);
     submit("next", 8, 50);
-    EXPECT_TRUE(of("next").latest.happened()) << "one that can never start stands in nobody's way";
+    EXPECT_TRUE(of("next").latest.happened()) << "a job that can never start blocks no other job";
 }
 
-TEST_F(Starts, a_job_that_finds_no_node_is_not_told_to_start_now) {
+TEST_F(StartEstimates, a_job_that_finds_no_node_is_not_estimated_to_start_now) {
     world.add(node("b", 8));
     submit("half-a", 5, 100);
     submit("half-b", 5, 200);
     submit("next", 6, 50);  // 6 GPUs are free, 3 on each node
     EXPECT_FALSE(of("next").likely.happened() && of("next").likely <= world.now);
-    EXPECT_GT(of("next").latest, world.now) << "what it is promised";
+    EXPECT_GT(of("next").latest, world.now) << "it has a reservation";
 }
 
-// Regression: of a node with two GPUs left three were estimated to become free.
-TEST_F(Starts, what_is_in_use_beyond_a_node_that_came_back_smaller_comes_free_to_nobody) {
+// Regression: three GPUs of a node with two were estimated to become free.
+TEST_F(StartEstimates, gpus_in_use_beyond_the_capacity_of_a_smaller_node_do_not_become_free) {
     submit("one", 4, 100);
     submit("two", 4, 200);
     submit("small", 3, 50);
@@ -239,11 +240,12 @@ TEST_F(Starts, what_is_in_use_beyond_a_node_that_came_back_smaller_comes_free_to
     EXPECT_EQ(of("small").latest, in(100) + Duration{-3});
     world.add(node("a", 4));
     world.run();
-    EXPECT_EQ(of("small").latest, in(200) + Duration{-2}) << "the first four leave none";
+    EXPECT_EQ(of("small").latest, in(200) + Duration{-2})
+        << "the first four GPUs become free beyond the new capacity";
     EXPECT_FALSE(of("large").likely.happened());
 }
 
-TEST_F(Starts, see_maintenance_windows) {
+TEST_F(StartEstimates, respect_maintenance_windows) {
     const auto window = [&](const char* name, std::int64_t begin_s, std::int64_t length_s) {
         MaintenanceWindow out;
         out.name = name;
@@ -263,7 +265,7 @@ TEST_F(Starts, see_maintenance_windows) {
     const Instant after_second = begin + Duration::seconds(300);
     EXPECT_EQ(of("short").earliest, after_first) << "the node opens";
     EXPECT_EQ(of("short").latest, after_first);
-    EXPECT_EQ(of("long").earliest, after_second) << "it is not over by the second one";
+    EXPECT_EQ(of("long").earliest, after_second) << "it would not end before the second window";
     EXPECT_EQ(of("long").latest, after_second);
     world.add(node("b", 4));  // this helps neither of them
     world.run();
@@ -271,7 +273,7 @@ TEST_F(Starts, see_maintenance_windows) {
     EXPECT_EQ(of("long").latest, after_second);
 }
 
-TEST_F(Starts, survive_a_restart) {
+TEST_F(StartEstimates, survive_a_restart) {
     for (int i = 0; i < 20; ++i) {
         submit("past", 8, 1'000);
         finish("past", 100 + i);

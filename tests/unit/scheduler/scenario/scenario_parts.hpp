@@ -220,14 +220,14 @@ public:
         while (!world_.resizes.empty()) resize(world_.resizes.begin()->first);
     }
     void expect_sizes(const std::vector<std::string>& part) {
-        std::vector<std::string> told;
+        std::vector<std::string> requested;
         for (const auto& [name, one] : world_.resizes) {
-            told.push_back(name);
-            told.push_back(std::to_string(one.from) + "-" + std::to_string(one.to));
+            requested.push_back(name);
+            requested.push_back(std::to_string(one.from) + "-" + std::to_string(one.to));
         }
         std::vector<std::string> expected = part;
         if (expected == std::vector<std::string>{"none"}) expected.clear();
-        EXPECT_EQ(told, expected);
+        EXPECT_EQ(requested, expected);
     }
 
 private:
@@ -250,7 +250,7 @@ private:
             PodFacts one = pods.back();
             one.rank = static_cast<std::int32_t>(pods.size());
             one.uid = one.key.name =
-                name + "-" + std::to_string(one.rank) + "+" + std::to_string(++made_anew_);
+                name + "-" + std::to_string(one.rank) + "+" + std::to_string(++recreated_);
             one.created_at = world_.now;
             one.node.clear();
             pods.push_back(one);
@@ -261,7 +261,7 @@ private:
     EngineWorld& world_;
     Pods& jobs_;
     std::map<std::string, JobRecord> records_;
-    int made_anew_ = 0;
+    int recreated_ = 0;
 };
 
 // "young:b>a": the jobs that a person could move so that the job starts, and their new nodes.

@@ -280,7 +280,7 @@ private:
                 part[1], verb == "budget" ? EvictResult::disruption_budget : EvictResult::refused);
         } else if (verb == "resize") {  // the controllers apply the requested sizes
             elastic_.resize_all();
-        } else if (verb == "told") {  // they answer, and have not applied it yet
+        } else if (verb == "resize-accepted") {  // they answer, and have not applied it yet
             world_.answer_resize(part[1]);
         } else if (verb == "resize-fails" || verb == "resize-refused") {
             world_.answer_resize(
@@ -366,25 +366,25 @@ private:
         const std::size_t after = rest.find(part[1]) + part[1].size();
         if (part.size() > 2) {
             const std::string text = rest.substr(rest.find_first_not_of(' ', after));
-            const std::string told =
+            const std::string message =
                 wording::kubernetes_message(reasons.front());  // including nodes by reason
-            EXPECT_NE(told.find(text), std::string::npos) << "it says: " << told;
+            EXPECT_NE(message.find(text), std::string::npos) << "it says: " << message;
         }
     }
     void expect_among_reasons(const std::vector<std::string>& part, const std::string& rest) {
         const PodFacts& first = jobs_.at(part[0]).front();
         const std::size_t after = rest.find(part[1]) + part[1].size();
         const std::string text = rest.substr(rest.find_first_not_of(' ', after));
-        std::string told;
+        std::string messages;
         for (const Explanation& one :
              explain_job(world_.engine.state(), {first.key.namespace_name, part[0]})) {
             if (to_string(one.reason) == part[1] &&
                 wording::sentence(one).find(text) != std::string::npos) {
                 return;
             }
-            told += "\n" + std::string{to_string(one.reason)} + " " + wording::sentence(one);
+            messages += "\n" + std::string{to_string(one.reason)} + " " + wording::sentence(one);
         }
-        ADD_FAILURE() << "it says:" << told;
+        ADD_FAILURE() << "it says:" << messages;
     }
     void expect_quiet(int cycles) {
         const std::uint64_t before = world_.engine.state_hash();

@@ -47,28 +47,28 @@ std::string evict_and_replace(EngineWorld& world, const std::string& uid) {
     successor.phase = PodPhase::pending;
     successor.started_at = Instant{};
     successor.created_at = world.now;
-    world.add(successor);  // before the old one is gone
+    world.add(successor);  // before the old pod is gone
     world.remove_pod(uid);
     return successor.uid;
 }
 
-// Short work of high priority comes again and again: each time the youngest replica, the cheapest
-// one, would be evicted.
-TEST(Churn, one_replica_of_many_is_moved_no_more_often_than_its_budget_allows) {
+// Short jobs of high priority are submitted again and again: each time the youngest replica, the
+// cheapest one, would be evicted.
+TEST(Churn, one_replica_of_many_is_evicted_no_more_often_than_its_budget_allows) {
     EngineWorld world;
     world.add(node("a", 4));
     for (const char* name : {"w1", "w2", "w3", "w4"}) world.add(web_replica(name));
     world.run();
     for (const char* name : {"w1", "w2", "w3", "w4"}) start_running(world, world.pods.at(name));
     let_pass(world, Duration::seconds(60));
-    std::map<std::string, int> moved;  // by the name of the first pod in its place
+    std::map<std::string, int> evicted;  // by the name of the first pod in its place
     for (int i = 0; i < 12; ++i) {
         const std::string name = "u" + std::to_string(i);
         world.add(urgent_pod(name));
         world.run();
         if (world.evictions.empty()) break;
         const std::string victim = world.evictions.begin()->first;
-        ++moved[victim.substr(0, 2)];
+        ++evicted[victim.substr(0, 2)];
         evict_and_replace(world, victim);
         world.run();
         world.pods.at(name).phase = PodPhase::succeeded;
@@ -80,14 +80,14 @@ TEST(Churn, one_replica_of_many_is_moved_no_more_often_than_its_budget_allows) {
         }
         let_pass(world, Duration::seconds(10));
     }
-    ASSERT_EQ(moved.size(), 4U) << "each replica had its turn";
-    for (const auto& [name, times] : moved) EXPECT_EQ(times, 2) << name;
+    ASSERT_EQ(evicted.size(), 4U) << "each replica was evicted";
+    for (const auto& [name, times] : evicted) EXPECT_EQ(times, 2) << name;
     let_pass(world, kOneHour);
     world.run();
-    EXPECT_FALSE(world.evictions.empty()) << "an hour later they may be moved again";
+    EXPECT_FALSE(world.evictions.empty()) << "an hour later they may be evicted again";
 }
 
-TEST(Churn, a_pod_that_is_one_more_was_never_moved) {
+TEST(Churn, an_additional_pod_inherits_no_evictions) {
     EngineWorld world;
     Policy policy;
     policy.evictions_per_job_per_hour = 1;
@@ -98,8 +98,8 @@ TEST(Churn, a_pod_that_is_one_more_was_never_moved) {
     world.run();
     world.add(urgent_pod("u1"));
     world.run();
-    const std::string moved = world.evictions.begin()->first;
-    evict_and_replace(world, moved);
+    const std::string evicted = world.evictions.begin()->first;
+    evict_and_replace(world, evicted);
     world.run();
     world.add(node("b", 1));
     world.run();
@@ -111,11 +111,11 @@ TEST(Churn, a_pod_that_is_one_more_was_never_moved) {
     world.run();
     std::set<std::string> asked;
     for (const auto& [uid, eviction] : world.evictions) asked.insert(uid);
-    EXPECT_EQ(asked.size(), 2U) << "all but the one that was moved";
-    EXPECT_FALSE(asked.contains(moved + "x"));
+    EXPECT_EQ(asked.size(), 2U) << "all but the one that was evicted";
+    EXPECT_FALSE(asked.contains(evicted + "x"));
 }
 
-TEST(Churn, figures_count_the_pods_that_went) {
+TEST(Churn, figures_count_only_accepted_evictions) {
     EngineWorld world;
     world.add(node("a", 2));
     world.add(web_replica("w1"));
@@ -167,8 +167,8 @@ TEST(Churn, a_roll_back_is_counted_when_a_rank_is_deleted_and_once) {
     EXPECT_EQ(world.engine.figures().gang_rollbacks, 1U);
 }
 
-// It may stay as long as its disruption budget requires, and ends by itself.
-TEST(Churn, a_run_that_was_to_be_stopped_and_ended_by_itself_is_a_whole_run) {
+// A disruption budget keeps the pod, and it ends by itself.
+TEST(Churn, a_run_that_ended_before_its_pending_eviction_is_a_complete_run) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts low = web_replica("low", 8);
@@ -199,7 +199,7 @@ TEST(Churn, a_run_that_was_to_be_stopped_and_ended_by_itself_is_a_whole_run) {
 }
 
 // No pod was evicted in vain: its eviction is requested again after a minute, not after an hour.
-TEST(Churn, a_pod_whose_eviction_failed_as_long_as_the_claim_lasted_is_left_alone_for_a_minute) {
+TEST(Churn, a_pod_whose_eviction_failed_for_the_whole_nomination_is_spared_for_a_minute) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(web_replica("w1"));
@@ -220,7 +220,7 @@ TEST(Churn, a_pod_whose_eviction_failed_as_long_as_the_claim_lasted_is_left_alon
 
 // One pod is evicted, the other may not be: the first was evicted in vain. Once the blocking
 // disruption budget is gone, both may be evicted again within minutes.
-TEST(Churn, of_a_claim_in_vain_who_could_not_go_is_asked_again_after_five_minutes) {
+TEST(Churn, after_a_failed_nomination_its_victims_are_asked_again_after_five_minutes) {
     EngineWorld world;
     world.add(node("a", 2));
     world.add(web_replica("w1"));
@@ -240,10 +240,10 @@ TEST(Churn, of_a_claim_in_vain_who_could_not_go_is_asked_again_after_five_minute
     }
     EXPECT_TRUE(world.evictions.empty());
     world.run();
-    EXPECT_EQ(world.node_of(again), "a") << "the room is kept no longer";
+    EXPECT_EQ(world.node_of(again), "a") << "the nomination has ended";
     let_pass(world, Duration::seconds(200));
     world.plan();
-    EXPECT_TRUE(world.evictions.empty()) << "nor is anybody stopped again at once";
+    EXPECT_TRUE(world.evictions.empty()) << "no pod is evicted again at once";
     let_pass(world, Duration::seconds(110));
     world.plan();
     EXPECT_TRUE(world.evictions.contains("w2") && world.evictions.contains(again));

@@ -22,14 +22,14 @@ std::vector<PodFacts> ranks_of(const std::string& job, const std::vector<std::st
     return out;
 }
 
-std::int64_t figure(const Explanation& told, const std::string& name) {
-    for (const Figure& one : told.figures) {
+std::int64_t figure(const Explanation& explanation, const std::string& name) {
+    for (const Figure& one : explanation.figures) {
         if (one.name == name) return one.value;
     }
     return -1;
 }
 
-TEST(GangRoles, workers_enough_do_not_start_without_their_leader) {
+TEST(GangRoles, enough_workers_do_not_start_without_their_leader) {
     EngineWorld world;
     world.add(node("a", 8));
     const auto ranks =
@@ -37,17 +37,17 @@ TEST(GangRoles, workers_enough_do_not_start_without_their_leader) {
     for (int rank = 0; rank < 3; ++rank) world.add(ranks[static_cast<std::size_t>(rank)]);
     world.run();
     EXPECT_TRUE(world.pending.empty());
-    const Explanation told = world.why("g").front();
-    EXPECT_EQ(told.reason, Reason::gang_incomplete);
-    EXPECT_EQ(wording::sentence(told), "its gang has 3 of 3 ranks (role leader: 0 of 1)");
-    EXPECT_EQ(figure(told, "role_ranks_min"), 1);
-    EXPECT_EQ(figure(told, "role_ranks_present"), 0);
+    const Explanation explanation = world.why("g").front();
+    EXPECT_EQ(explanation.reason, Reason::gang_incomplete);
+    EXPECT_EQ(wording::sentence(explanation), "its gang has 3 of 3 ranks (role leader: 0 of 1)");
+    EXPECT_EQ(figure(explanation, "role_ranks_min"), 1);
+    EXPECT_EQ(figure(explanation, "role_ranks_present"), 0);
     world.add(ranks[3]);
     world.run();
     for (const PodFacts& rank : ranks) EXPECT_EQ(world.node_of(rank.uid), "a") << rank.uid;
 }
 
-TEST(GangRoles, with_little_room_those_are_placed_whose_roles_are_missing) {
+TEST(GangRoles, with_little_room_the_ranks_of_missing_roles_are_placed) {
     EngineWorld world;
     world.add(node("a", 3));
     world.add(ranks_of("g", {"worker", "worker", "worker", "worker", "leader"}, 3,
@@ -56,10 +56,10 @@ TEST(GangRoles, with_little_room_those_are_placed_whose_roles_are_missing) {
     EXPECT_EQ(world.node_of("g-4"), "a") << "the leader";
     EXPECT_EQ(world.node_of("g-0"), "a");
     EXPECT_EQ(world.node_of("g-1"), "a");
-    EXPECT_EQ(world.node_of("g-2"), "") << "more workers than it must have";
+    EXPECT_EQ(world.node_of("g-2"), "") << "more workers than the minimum";
 }
 
-TEST(GangRoles, the_sum_of_the_roles_is_the_least_that_a_gang_needs) {
+TEST(GangRoles, the_minimum_of_a_gang_is_at_least_the_sum_of_its_roles) {
     EngineWorld world;
     world.add(node("a", 2));
     world.add(ranks_of("g", {"leader", "worker", "worker"}, 0, {{"leader", 1}, {"worker", 2}}));
@@ -82,7 +82,7 @@ TEST(GangRoles, a_pod_group_that_names_roles_wins_over_the_pods) {
     EXPECT_EQ(world.node_of("g-1"), "");
 }
 
-TEST(GangRoles, a_pod_group_that_names_none_leaves_those_that_the_pods_name) {
+TEST(GangRoles, a_pod_group_without_roles_keeps_the_roles_of_the_pods) {
     EngineWorld world;
     world.add(node("a", 2));
     world.add(ranks_of("g", {"worker", "worker", "leader"}, 3, {{"leader", 1}}));
@@ -92,7 +92,7 @@ TEST(GangRoles, a_pod_group_that_names_none_leaves_those_that_the_pods_name) {
     EXPECT_EQ(world.node_of("g-1"), "");
 }
 
-TEST(GangRoles, a_gang_that_lost_its_leader_is_not_whole_with_workers_enough) {
+TEST(GangRoles, a_gang_that_lost_its_leader_is_incomplete_although_it_has_enough_workers) {
     EngineWorld world;
     world.add(node("a", 4));
     auto ranks = ranks_of("g", {"worker", "worker", "worker", "leader"}, 3, {{"leader", 1}});
@@ -105,15 +105,16 @@ TEST(GangRoles, a_gang_that_lost_its_leader_is_not_whole_with_workers_enough) {
     ranks[3].uid = ranks[3].key.name = "g-3-again";
     world.add(ranks[3]);
     world.run();
-    const Explanation told = world.why("g").front();
-    EXPECT_EQ(told.reason, Reason::gang_half_bound);
-    EXPECT_EQ(wording::sentence(told).find("3 of 3 ranks are bound (role leader: 0 of 1), the "
-                                           "other ranks cannot be bound: 1 GPU requested"),
+    const Explanation explanation = world.why("g").front();
+    EXPECT_EQ(explanation.reason, Reason::gang_half_bound);
+    EXPECT_EQ(wording::sentence(explanation)
+                  .find("3 of 3 ranks are bound (role leader: 0 of 1), the "
+                        "other ranks cannot be bound: 1 GPU requested"),
               0U)
-        << wording::sentence(told);
+        << wording::sentence(explanation);
 }
 
-TEST(GangRoles, a_role_that_is_done_is_remembered_beside_one_of_another_controller) {
+TEST(GangRoles, a_succeeded_role_counts_after_its_pod_is_gone_with_a_second_controller) {
     EngineWorld world;
     world.add(node("a", 2));
     auto ranks = ranks_of("g", {"leader", "worker"}, 2, {{"leader", 1}, {"worker", 1}});
@@ -133,7 +134,7 @@ TEST(GangRoles, a_role_that_is_done_is_remembered_beside_one_of_another_controll
     EXPECT_EQ(world.node_of("g-1-again"), "a");
 }
 
-TEST(GangRoles, room_is_made_for_the_ranks_that_are_missing) {
+TEST(GangRoles, a_gang_preempts_for_its_minimum_including_missing_roles) {
     EngineWorld world;
     world.add(node("a", 2));
     std::vector<PodFacts> low;
@@ -160,8 +161,8 @@ TEST(GangRoles, room_is_made_for_the_ranks_that_are_missing) {
     EXPECT_EQ(world.node_of("g-1"), "");
 }
 
-// Both request one rank of 4 GPUs and two of 1; what is sufficient for one is not for the other.
-TEST(GangRoles, gangs_of_the_same_ranks_that_need_other_ones_are_not_alike) {
+// Both request one rank of 4 GPUs and two of 1; room for one gang need not suffice for the other.
+TEST(GangRoles, gangs_with_equal_ranks_in_another_order_are_of_different_classes) {
     EngineWorld world;
     world.add(node("a", 2));
     std::vector<PodFacts> big = gang("big", 3, 1);

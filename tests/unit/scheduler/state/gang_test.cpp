@@ -41,21 +41,21 @@ TEST(Gang, waits_for_its_ranks_and_for_its_size) {
     EXPECT_EQ(world.pending.size(), 2U);
 }
 
-TEST(Gang, a_lone_pod_of_the_same_name_is_no_rank_of_it) {
+TEST(Gang, a_single_pod_of_the_same_name_is_no_rank_of_the_gang) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("x", 3, 1);
     world.add(ranks[0]);
     world.add(ranks[1]);
-    PodFacts lone = pod("x", "", 1);
-    world.add(lone);
+    PodFacts single = pod("x", "", 1);
+    world.add(single);
     world.run();
     EXPECT_EQ(world.node_of("x"), "a");
     EXPECT_EQ(world.node_of("x-0"), "");
     EXPECT_EQ(world.why("x").front().reason, Reason::gang_incomplete);
     const ClusterState& state = world.engine.state();
     const Result<JobView> either = find_job(state, "team-a", "x");
-    ASSERT_FALSE(either.has_value()) << "who asks for x may mean either";
+    ASSERT_FALSE(either.has_value()) << "x is ambiguous";
     EXPECT_EQ(either.error().code, ErrorCode::JobAmbiguous);
     ASSERT_EQ(either.error().details.size(), 2U);
     EXPECT_EQ(either.error().details[0].message, "team-a/pod:x");
@@ -67,7 +67,7 @@ TEST(Gang, a_lone_pod_of_the_same_name_is_no_rank_of_it) {
     EXPECT_EQ(shown_name(own->key), "x");
 }
 
-TEST(Gang, a_lone_pod_is_found_by_its_name) {
+TEST(Gang, a_single_pod_is_found_by_its_name) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("hello", "", 1));
@@ -77,7 +77,7 @@ TEST(Gang, a_lone_pod_is_found_by_its_name) {
     EXPECT_EQ(to_string(job->key), "team-a/hello");
 }
 
-TEST(Gang, all_ranks_are_told_how_many_there_are_when_one_more_comes) {
+TEST(Gang, the_number_of_ranks_is_reported_to_all_of_them_when_one_is_added) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("g", 3, 1);
@@ -88,13 +88,13 @@ TEST(Gang, all_ranks_are_told_how_many_there_are_when_one_more_comes) {
     world.plan();
     ASSERT_EQ(world.sent<ReportPending>().size(), 2U);
     const ReportPending news = world.sent<ReportPending>().back();
-    ASSERT_EQ(news.pods.size(), 2U) << "what the first knows is not true any more";
+    ASSERT_EQ(news.pods.size(), 2U) << "the first report is outdated";
     EXPECT_NE(wording::sentence(news.explanation).find("2 of "), std::string::npos);
     world.plan();
     EXPECT_EQ(world.sent<ReportPending>().size(), 2U);
 }
 
-TEST(Gang, ranks_that_name_different_pools_are_held_and_told) {
+TEST(Gang, ranks_that_name_different_pools_are_held_and_the_reason_says_so) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8, "other"));
@@ -108,7 +108,7 @@ TEST(Gang, ranks_that_name_different_pools_are_held_and_told) {
               "other/default), which is not supported");
 }
 
-TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
+TEST(Gang, the_reason_quotes_an_unreadable_size) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("g", 1, 1);
@@ -138,7 +138,7 @@ TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
               "the size of its gang is unknown: its PodGroup has no size of at least 1");
 }
 
-TEST(Gang, whose_pods_contradict_each_other_is_told_so) {
+TEST(Gang, the_reason_names_contradicting_sizes) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("g", 2, 1);
@@ -165,11 +165,11 @@ TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
     world.plan();
     ASSERT_EQ(world.sent<DeletePod>().size(), 1U);
     EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, "g-0");
-    EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds until it is gone";
+    EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds its room until it is gone";
 }
 
 // Regression: the gang was remembered as complete, and half of it kept its capacity.
-TEST(Gang, M24_one_that_was_stopped_as_a_whole_starts_again_like_any_other) {
+TEST(Gang, M24_a_gang_that_was_evicted_as_a_whole_starts_again_like_any_other) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -178,7 +178,7 @@ TEST(Gang, M24_one_that_was_stopped_as_a_whole_starts_again_like_any_other) {
     for (PodFacts rank : gang("g", 2, 8)) {
         world.remove_pod(rank.uid);
         rank.uid += "-again";
-        world.add(rank);  // before the next one goes: the job exists all the time
+        world.add(rank);  // before the next pod is removed: the job exists all the time
     }
     world.plan();
     world.answer("g-0-again");
@@ -190,7 +190,7 @@ TEST(Gang, M24_one_that_was_stopped_as_a_whole_starts_again_like_any_other) {
 }
 
 // Regression: its round began from its nomination, before the rest of the gang was examined.
-TEST(Gang, M24_one_whose_claim_comes_true_when_its_last_rank_has_ended_starts_like_any_other) {
+TEST(Gang, M24_a_gang_placed_by_a_nomination_after_its_last_rank_ended_starts_like_any_other) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(node("b", 2));
@@ -218,7 +218,7 @@ TEST(Gang, M24_one_whose_claim_comes_true_when_its_last_rank_has_ended_starts_li
         if (&rank != stays) world.add(rank);
     }
     world.plan();
-    ASSERT_TRUE(world.evictions.contains("low")) << "its room is claimed for the two";
+    ASSERT_TRUE(world.evictions.contains("low")) << "its room is nominated for the two ranks";
     PodFacts ended = world.pods.at(stays->uid);
     ended.phase = PodPhase::succeeded;
     world.add(ended);
@@ -232,7 +232,7 @@ TEST(Gang, M24_one_whose_claim_comes_true_when_its_last_rank_has_ended_starts_li
     EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, again[0]);
 }
 
-TEST(Gang, whose_binds_were_refused_is_tried_again_as_a_whole) {
+TEST(Gang, a_gang_whose_binds_were_refused_is_retried_as_a_whole) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -243,7 +243,7 @@ TEST(Gang, whose_binds_were_refused_is_tried_again_as_a_whole) {
     world.now = world.now + Duration{700};
     world.answer("g-1", BindResult::refused);
     world.plan();
-    EXPECT_EQ(world.node_of("g-0"), "") << "a gang keeps no room for a right that is missing";
+    EXPECT_EQ(world.node_of("g-0"), "") << "a gang holds no room while a permission is missing";
     EXPECT_EQ(world.node_of("g-1"), "");
     world.now = world.now + (world.policy.backoff_maximum - Duration{1});
     world.send(WokeUp{});
@@ -276,7 +276,7 @@ TEST(Gang, M24_half_bound_bare_pods_are_held_reported_and_resumed_first) {
     world.add(again);
     world.plan();
     EXPECT_TRUE(world.sent<DeletePod>().empty());
-    EXPECT_EQ(world.node_of("g-1b"), free_again) << "before all new work, whatever its priority";
+    EXPECT_EQ(world.node_of("g-1b"), free_again) << "before all new jobs, whatever their priority";
     EXPECT_EQ(world.node_of("thief"), "");
 }
 
@@ -301,10 +301,10 @@ TEST(Gang, keeps_its_reservations_while_members_are_retried_until_the_deadline) 
     world.send(WokeUp{});
     world.plan();
     EXPECT_TRUE(world.sent<DeletePod>().empty());
-    EXPECT_EQ(world.node_of("g-0"), "") << "given up as a whole, later tried anew";
+    EXPECT_EQ(world.node_of("g-0"), "") << "the whole gang is released and tried again later";
 }
 
-void succeed_and_go(EngineWorld& world, const std::string& uid) {
+void succeed_and_remove(EngineWorld& world, const std::string& uid) {
     PodFacts pod = world.pods.at(uid);
     pod.phase = PodPhase::succeeded;
     world.add(pod);
@@ -312,7 +312,7 @@ void succeed_and_go(EngineWorld& world, const std::string& uid) {
 }
 
 // A node was drained after a rank had succeeded on it: its Job does not create that rank again.
-TEST(Gang, a_rank_that_succeeded_counts_when_its_pod_is_gone) {
+TEST(Gang, a_rank_that_succeeded_counts_after_its_pod_is_gone) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("g", 2, 4);
@@ -321,7 +321,7 @@ TEST(Gang, a_rank_that_succeeded_counts_when_its_pod_is_gone) {
     world.plan();
     world.answer_all();
     world.plan();
-    succeed_and_go(world, ranks[0].uid);
+    succeed_and_remove(world, ranks[0].uid);
     world.remove_pod(ranks[1].uid);
     PodFacts again = ranks[1];
     again.uid = "again";
@@ -330,7 +330,7 @@ TEST(Gang, a_rank_that_succeeded_counts_when_its_pod_is_gone) {
     EXPECT_EQ(world.pending.size(), 1U);
 }
 
-TEST(Gang, of_another_controller_of_the_same_name_no_rank_has_succeeded) {
+TEST(Gang, succeeded_ranks_do_not_count_for_another_controller_of_the_same_name) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("g", 3, 1);
@@ -339,8 +339,8 @@ TEST(Gang, of_another_controller_of_the_same_name_no_rank_has_succeeded) {
     world.plan();
     world.answer_all();
     world.plan();
-    succeed_and_go(world, ranks[0].uid);
-    succeed_and_go(world, ranks[1].uid);
+    succeed_and_remove(world, ranks[0].uid);
+    succeed_and_remove(world, ranks[1].uid);
     PodFacts other = ranks[2];  // the last pod of the old Job still exists
     other.uid = "other";
     other.key.name += "-other";

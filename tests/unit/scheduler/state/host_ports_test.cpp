@@ -100,7 +100,7 @@ TEST(HostPorts, are_free_again_when_their_pod_is_gone_or_has_changed) {
     EXPECT_EQ(world.node_of("two"), "a");
 }
 
-TEST(HostPorts, of_a_pod_on_a_node_that_is_not_known_yet_are_kept_for_it) {
+TEST(HostPorts, of_a_pod_on_an_unknown_node_are_held_when_the_node_is_added) {
     EngineWorld world;
     PodFacts foreign = pod("f", "", 0);
     foreign.ours = false;

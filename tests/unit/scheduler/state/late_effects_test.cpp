@@ -31,7 +31,7 @@ TEST(LateEffects, a_failed_resend_keeps_its_room_until_the_first_bind_cannot_lan
     world.add(pod("q", "q", 8));
     world.plan();
     EXPECT_EQ(world.node_of("q"), "");
-    // Requested again on the same node and no other, as long as it may still be executed.
+    // The bind is requested again on the same node only, as long as the first may be executed.
     world.add(node("b", 8));
     pass(world, world.policy.backoff_initial);
     world.plan();
@@ -44,7 +44,7 @@ TEST(LateEffects, a_failed_resend_keeps_its_room_until_the_first_bind_cannot_lan
     pass(world, world.policy.backoff_maximum);
     world.remove_node("a");
     world.plan();
-    EXPECT_EQ(world.node_of("p"), "") << "nothing of it can land now";
+    EXPECT_EQ(world.node_of("p"), "") << "no bind can land any more";
 }
 
 TEST(LateEffects, a_refused_resend_keeps_its_room_as_a_failed_one_does) {
@@ -74,7 +74,7 @@ TEST(LateEffects, a_failed_bind_of_one_term_gives_its_room_back_at_once) {
     EXPECT_EQ(world.node_of("p"), "");
 }
 
-TEST(LateEffects, what_is_kept_for_a_late_bind_survives_export_and_import) {
+TEST(LateEffects, room_kept_for_a_late_bind_survives_export_and_import) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 8));
@@ -90,7 +90,7 @@ TEST(LateEffects, what_is_kept_for_a_late_bind_survives_export_and_import) {
     EXPECT_TRUE(revived->state().pod(id).bind.unsure_until.happened());
 }
 
-TEST(LateEffects, a_rank_whose_node_went_is_not_asked_for_again_even_if_its_bind_may_land) {
+TEST(LateEffects, no_bind_is_requested_again_on_a_removed_node_even_if_the_first_may_land) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(node("b", 1));
@@ -129,7 +129,7 @@ std::size_t binds_of(const EffectList& effects) {
 
 // Regression: gpuctld was killed in the middle of a gang and the nodes filled up meanwhile. It sent
 // the rest of the binds and used three times as many GPUs as exist.
-TEST(LateEffects, a_rank_whose_room_others_took_meanwhile_is_not_asked_for_again) {
+TEST(LateEffects, no_bind_is_requested_again_in_room_that_foreign_pods_use) {
     EngineWorld world;
     world.add(node("a", 4));
     world.add(node("b", 4));
@@ -159,7 +159,7 @@ TEST(LateEffects, a_rank_whose_room_others_took_meanwhile_is_not_asked_for_again
 
 // Regression: the leader was killed after it had requested the eviction of one rank of two. The
 // next leader, for which no gang had ever started, evicted another gang as a whole instead.
-TEST(LateEffects, a_gang_that_is_leaving_when_it_is_first_seen_is_stopped_to_the_end) {
+TEST(LateEffects, a_gang_with_a_terminating_rank_when_first_observed_is_evicted_completely) {
     EngineWorld world{EngineWorld::Bare{}};
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -182,7 +182,7 @@ TEST(LateEffects, a_gang_that_is_leaving_when_it_is_first_seen_is_stopped_to_the
     EXPECT_TRUE(world.evictions.contains("wa-1"));
 }
 
-TEST(LateEffects, a_job_is_deleted_once_more_when_an_unanswered_creation_may_bring_it_back) {
+TEST(LateEffects, a_job_is_deleted_again_when_an_unanswered_creation_may_recreate_it) {
     EngineWorld world;
     world.send(JobSubmitted{record("a")});
     const CreateWorkload lost = world.sent<CreateWorkload>().back();
@@ -202,7 +202,7 @@ TEST(LateEffects, a_job_is_deleted_once_more_when_an_unanswered_creation_may_bri
     EXPECT_FALSE(world.engine.state().jobs.find_job({"team-a", "a"}).exists());
 }
 
-TEST(LateEffects, a_job_whose_creation_was_answered_goes_with_its_first_deletion) {
+TEST(LateEffects, a_job_whose_creation_was_answered_is_deleted_once) {
     EngineWorld world;
     world.send(JobSubmitted{record("a")});
     const CreateWorkload create = world.sent<CreateWorkload>().back();

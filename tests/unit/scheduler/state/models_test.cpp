@@ -1,4 +1,4 @@
-// Gangs that accept several GPU models, when a rank is created again later (docs/adr/0021).
+// Gangs that accept several GPU models: a rank that is created again later (docs/adr/0021).
 
 #include <gtest/gtest.h>
 
@@ -41,14 +41,14 @@ struct Returning {
     }
 };
 
-TEST(Models, a_rank_that_comes_back_goes_to_the_model_of_the_others) {
+TEST(Models, a_recreated_rank_is_placed_on_the_model_of_the_other_ranks) {
     Returning gang{2};
     gang.world.add(gang.again);
     gang.world.run();
     EXPECT_EQ(gang.world.node_of("g-1-again"), "a");
 }
 
-TEST(Models, without_room_on_that_model_it_waits_though_a_better_one_is_free) {
+TEST(Models, a_recreated_rank_waits_for_that_model_although_a_preferred_one_is_free) {
     Returning gang{2};
     gang.world.add(pod("other", "", 1));
     gang.world.run();  // both models are possible: fill the rest of A100
@@ -72,7 +72,7 @@ TEST(Models, without_room_on_that_model_it_waits_though_a_better_one_is_free) {
     EXPECT_EQ(gang.world.node_of("g-1-again"), "a");
 }
 
-TEST(Models, whoever_decides_it_a_gang_is_not_put_on_two_models) {
+TEST(Models, a_gang_is_not_placed_on_two_models) {
     EngineWorld world;
     world.add(node_with("a", 1, "A100"));
     world.add(node_with("h", 1, "H100"));

@@ -28,13 +28,13 @@ const Explanation& why(const EngineWorld& world, std::vector<Explanation>& all) 
 }
 
 // Otherwise an autoscaler would add nodes for ever.
-TEST(DeviceClass, what_only_a_device_class_serves_is_held_by_name_and_asks_for_no_node) {
+TEST(DeviceClass, a_resource_that_only_a_device_class_serves_is_named_and_no_node_is_requested) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(asking("lab.example/gpu"));
     world.run();
     std::vector<Explanation> all;
-    EXPECT_EQ(why(world, all).reason, Reason::never_fits) << "nobody knows better yet";
+    EXPECT_EQ(why(world, all).reason, Reason::never_fits) << "the device class is not known yet";
     world.send(DeviceClassObserved{"gpu.lab.example", "lab.example/gpu"});
     world.run();
     EXPECT_EQ(why(world, all).reason, Reason::unsupported_feature);
@@ -47,7 +47,7 @@ TEST(DeviceClass, what_only_a_device_class_serves_is_held_by_name_and_asks_for_n
     EXPECT_EQ(why(world, all).reason, Reason::never_fits);
 }
 
-TEST(DeviceClass, what_nodes_count_themselves_is_placed_there) {
+TEST(DeviceClass, a_resource_that_nodes_offer_is_placed_on_them) {
     EngineWorld world;
     world.add(node("a", 8));
     world.send(DeviceClassObserved{"gpu.nvidia.com", kGpu});
@@ -55,13 +55,13 @@ TEST(DeviceClass, what_nodes_count_themselves_is_placed_there) {
     world.add(one);
     world.run();
     EXPECT_EQ(world.node_of("one"), "a");
-    // There are too few of these, and more nodes of that kind would help.
+    // There are too few GPUs, and more nodes would help.
     world.add(pod("two", "pod:two", 1));
     world.run();
     EXPECT_EQ(world.why("pod:two").front().reason, Reason::gpu_insufficient);
 }
 
-TEST(DeviceClass, a_pod_is_looked_at_again_when_a_node_comes_that_counts_the_resource) {
+TEST(DeviceClass, a_pod_is_tried_again_when_a_node_that_offers_the_resource_is_added) {
     EngineWorld world;
     world.add(node("a", 8));
     world.send(DeviceClassObserved{"c", "lab.example/gpu"});
@@ -72,7 +72,7 @@ TEST(DeviceClass, a_pod_is_looked_at_again_when_a_node_comes_that_counts_the_res
     world.add(offering("b", "lab.example/gpu"));
     world.run();
     EXPECT_EQ(world.node_of("one"), "b");
-    // And for a pod that goes: its entry is not used for the next one.
+    // The entry of a removed pod is not used for the next one.
     world.remove_pod("one");
     world.remove_node("b");
     world.add(asking("lab.example/gpu"));
@@ -91,7 +91,7 @@ TEST(DeviceClass, nodes_of_another_pool_count_for_that_pool_only) {
     EXPECT_EQ(why(world, all).reason, Reason::unsupported_feature);
 }
 
-TEST(DeviceClass, an_empty_pool_is_told_as_such) {
+TEST(DeviceClass, the_reason_of_an_empty_pool_says_that_it_is_empty) {
     EngineWorld world;
     world.send(DeviceClassObserved{"c", "lab.example/gpu"});
     world.add(asking("lab.example/gpu"));
@@ -100,7 +100,7 @@ TEST(DeviceClass, an_empty_pool_is_told_as_such) {
     EXPECT_EQ(why(world, all).reason, Reason::pool_empty);
 }
 
-TEST(DeviceClass, is_kept_over_a_restart) {
+TEST(DeviceClass, survives_a_restart) {
     EngineWorld world;
     world.add(node("a", 8));
     world.send(DeviceClassObserved{"c", "lab.example/gpu"});
@@ -126,7 +126,7 @@ std::string queue_of(const EngineWorld& world, const std::string& job) {
     return find_job(world.engine.state(), "team-a", job)->queue;
 }
 
-TEST(GangQueue, that_of_its_pod_group_is_used_where_it_is_one_of_ours) {
+TEST(GangQueue, of_its_pod_group_is_used_if_the_queue_exists) {
     EngineWorld world;
     world.set(with_queue("research"));
     world.add(node("a", 8));
@@ -144,7 +144,7 @@ TEST(GangQueue, that_of_its_pod_group_is_used_where_it_is_one_of_ours) {
     EXPECT_EQ(queue_of(world, "g"), "default");
 }
 
-TEST(GangQueue, a_label_on_the_pods_goes_before_it) {
+TEST(GangQueue, of_a_label_on_the_pods_wins_over_the_pod_group) {
     EngineWorld world;
     world.set(with_queue("research"));
     world.add(node("a", 8));
@@ -156,24 +156,24 @@ TEST(GangQueue, a_label_on_the_pods_goes_before_it) {
     EXPECT_EQ(queue_of(world, "g"), "default");
 }
 
-TEST(GangQueue, one_that_is_not_ours_is_ignored_and_told) {
+TEST(GangQueue, an_unknown_one_is_ignored_and_the_reason_says_so) {
     EngineWorld world;
     world.add(node("a", 1));
     world.send(GangObserved{{"team-a", "gang:g"}, {2, {}}, {"research", "", false}});
     world.add(gang("gang:g", 2, 8));
     world.run();
     EXPECT_EQ(queue_of(world, "g"), "default");
-    const std::string told =
+    const std::string text =
         "; queue research is ignored (its PodGroup or its pods name it for another scheduler): "
         "pool default has no such queue";
-    EXPECT_NE(wording::sentence(world.why("gang:g").front()).find(told), std::string::npos)
+    EXPECT_NE(wording::sentence(world.why("gang:g").front()).find(text), std::string::npos)
         << wording::sentence(world.why("gang:g").front());
     ASSERT_FALSE(world.sent<ReportPending>().empty());
-    EXPECT_NE(wording::sentence(world.sent<ReportPending>().back().explanation).find(told),
+    EXPECT_NE(wording::sentence(world.sent<ReportPending>().back().explanation).find(text),
               std::string::npos);
 }
 
-TEST(GangQueue, what_pods_name_for_another_scheduler_is_used_likewise) {
+TEST(GangQueue, that_pods_name_for_another_scheduler_is_used_as_well) {
     EngineWorld world;
     world.set(with_queue("research"));
     world.add(node("a", 8));
@@ -187,7 +187,7 @@ TEST(GangQueue, what_pods_name_for_another_scheduler_is_used_likewise) {
     EXPECT_EQ(again->state_hash(), world.engine.state_hash());
 }
 
-TEST(GangInTurn, names_what_makes_the_pods_one_after_another) {
+TEST(GangInTurn, the_reason_names_the_controller_that_creates_pods_one_after_another) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts first = gang("gang:g", 3, 1).front();
@@ -201,7 +201,7 @@ TEST(GangInTurn, names_what_makes_the_pods_one_after_another) {
               "before all of them exist");
 }
 
-TEST(GangInTurn, two_pods_that_wait_show_that_they_are_not_made_in_turn) {
+TEST(GangInTurn, two_waiting_pods_prove_that_they_are_not_created_in_turn) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("gang:g", 3, 1);
@@ -214,7 +214,7 @@ TEST(GangInTurn, two_pods_that_wait_show_that_they_are_not_made_in_turn) {
     EXPECT_EQ(wording::sentence(world.why("gang:g").front()), "its gang has 2 of 3 ranks");
 }
 
-TEST(GangInTurn, an_object_that_knows_better_is_believed) {
+TEST(GangInTurn, an_object_that_states_the_order_of_creation_wins_over_the_pods) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(gang("gang.JobSet.g:set", 3, 1).front());
@@ -227,7 +227,7 @@ TEST(GangInTurn, an_object_that_knows_better_is_believed) {
               std::string::npos);
 }
 
-TEST(GangSizeDerived, is_used_where_the_pods_say_none) {
+TEST(GangSizeDerived, is_used_if_the_pods_state_none) {
     EngineWorld world;
     world.add(node("a", 8));
     std::vector<PodFacts> ranks = gang("gang.JobSet.g:set", 2, 1);

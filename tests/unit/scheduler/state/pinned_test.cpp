@@ -48,7 +48,7 @@ TEST(Pinned, a_daemon_set_starts_on_the_nodes_of_every_pool) {
     EXPECT_TRUE(is_restored(world));
 }
 
-TEST(Pinned, pools_of_one_controller_are_told_apart_by_their_whole_names) {
+TEST(Pinned, jobs_of_one_controller_in_two_pools_are_distinguished_by_their_full_names) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8, "training"));
@@ -64,7 +64,7 @@ TEST(Pinned, pools_of_one_controller_are_told_apart_by_their_whole_names) {
         find_job(world.engine.state(), "team-a", "DaemonSet.6d8f@training:agent").has_value());
 }
 
-TEST(Pinned, what_runs_is_charged_in_the_pool_that_its_node_is_in_now) {
+TEST(Pinned, a_running_pod_is_charged_in_the_present_pool_of_its_node) {
     EngineWorld world;
     world.add(node("b", 8, "training"));
     PodFacts one = agent("b");
@@ -123,7 +123,7 @@ NodeFacts host(const std::string& name, const std::string& pool) {
     return out;
 }
 
-TEST(Pinned, of_several_nodes_the_first_that_is_there_says_the_pool) {
+TEST(Pinned, of_several_named_nodes_the_first_that_exists_gives_the_pool) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(one_of({"gone", "b", "c"}));
@@ -137,7 +137,7 @@ TEST(Pinned, of_several_nodes_the_first_that_is_there_says_the_pool) {
     EXPECT_TRUE(is_restored(world));
 }
 
-TEST(Pinned, what_runs_stays_in_its_pool_when_a_node_that_it_names_before_comes) {
+TEST(Pinned, a_running_pod_stays_in_its_pool_when_an_earlier_named_node_is_added) {
     EngineWorld world;
     world.add(host("b", "training"));
     world.add(one_of({"gone", "b"}));
@@ -152,7 +152,7 @@ TEST(Pinned, what_runs_stays_in_its_pool_when_a_node_that_it_names_before_comes)
     EXPECT_TRUE(is_restored(world));
 }
 
-TEST(Pinned, who_waits_for_a_full_node_is_asked_for_in_its_pool_until_that_node_goes) {
+TEST(Pinned, a_pod_waits_for_a_full_node_until_that_node_is_removed) {
     EngineWorld world;
     world.add(host("b", "training"));
     PodFacts all = pod("all", "pod:all", 8);
@@ -170,7 +170,7 @@ TEST(Pinned, who_waits_for_a_full_node_is_asked_for_in_its_pool_until_that_node_
     EXPECT_TRUE(is_restored(world));
 }
 
-TEST(Pinned, ranks_of_one_gang_that_name_nodes_of_two_pools_are_held_and_told) {
+TEST(Pinned, ranks_that_name_nodes_of_two_pools_are_held_and_the_reason_says_so) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8, "training"));
@@ -200,7 +200,7 @@ std::vector<PodFacts> groups() {
     return out;
 }
 
-TEST(Pinned, each_group_that_a_controller_makes_is_a_gang_until_an_object_says_otherwise) {
+TEST(Pinned, each_group_of_a_controller_is_a_gang_until_an_object_defines_the_gang) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(groups());

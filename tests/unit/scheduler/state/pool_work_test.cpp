@@ -27,7 +27,7 @@ Duration recounted(const std::map<JobId, PoolWork::Part>& jobs, PoolId pool, Ins
     return std::max(span, Duration{busy_ms / offered.value()});
 }
 
-TEST(PoolWork, is_what_a_recount_of_all_jobs_gives) {
+TEST(PoolWork, equals_a_recount_of_all_jobs) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Rng rng{seed};
@@ -52,16 +52,16 @@ TEST(PoolWork, is_what_a_recount_of_all_jobs_gives) {
             }
             work.advance(now);
             for (std::uint32_t pool = 0; pool < 2; ++pool) {
-                const Duration told = work.rest(PoolId{pool}, now, whole_gpus(16));
+                const Duration reported = work.rest(PoolId{pool}, now, whole_gpus(16));
                 const Duration counted = recounted(jobs, PoolId{pool}, now, whole_gpus(16));
-                EXPECT_LE(told, counted + Duration::seconds(1));
-                EXPECT_LE(counted, told + Duration::seconds(1));
+                EXPECT_LE(reported, counted + Duration::seconds(1));
+                EXPECT_LE(counted, reported + Duration::seconds(1));
             }
         }
     }
 }
 
-TEST(PoolWork, of_a_job_that_is_later_than_it_should_be_nothing_is_expected) {
+TEST(PoolWork, an_overdue_job_has_no_remaining_work) {
     PoolWork work;
     work.note(JobId{1}, {PoolId{0},
                          whole_gpus(8),
@@ -76,7 +76,7 @@ TEST(PoolWork, of_a_job_that_is_later_than_it_should_be_nothing_is_expected) {
     EXPECT_TRUE(work.forget(JobId{1}).exists());
 }
 
-TEST(PoolWork, a_start_is_no_news_and_a_job_that_comes_or_goes_is) {
+TEST(PoolWork, a_start_changes_no_pool_and_a_new_or_removed_job_does) {
     PoolWork work;
     PoolWork::Part part{PoolId{0}, whole_gpus(8), Duration::seconds(100), {}, kBegin};
     EXPECT_EQ(work.note(JobId{1}, part), PoolId{0});

@@ -1,4 +1,4 @@
-// Since when a job runs: for a job that was evicted, since it began again.
+// Since when a job runs: for a job that was evicted, since it started again.
 
 #include "support/engine_world.hpp"
 
@@ -33,32 +33,32 @@ protected:
         world.show(uid);
     }
     void pass(std::int64_t seconds) { world.now = world.now + Duration::seconds(seconds); }
-    // Evicted, gone, and there again with another uid.
+    // The pod is evicted, removed, and created again with another uid.
     void replace(const std::string& name, PodFacts like) {
         world.remove_pod(name);
         like.uid = name + "-again";
         submit({like});
     }
-    [[nodiscard]] Instant told() const {
+    [[nodiscard]] Instant run_began() const {
         return find_job(world.engine.state(), "team-a", "j")->started_at;
     }
     EngineWorld world;
 };
 
-TEST_F(PresentRun, of_a_job_that_was_stopped_begins_when_it_starts_again) {
+TEST_F(PresentRun, of_an_evicted_job_begins_when_it_starts_again) {
     const PodFacts only = pod("j-0", "j", 1);
     submit({only});
     const Instant first = start("j-0");
-    EXPECT_EQ(told(), first);
+    EXPECT_EQ(run_began(), first);
     pass(6);
     replace("j-0", only);
-    EXPECT_EQ(told(), first) << "until then it is told when its last run began";
+    EXPECT_EQ(run_began(), first) << "until then the start of its last run is shown";
     pass(10);
     const Instant second = start("j-0-again");
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
 }
 
-TEST_F(PresentRun, begins_with_the_first_rank_of_the_gang_that_starts_again) {
+TEST_F(PresentRun, of_a_restarted_gang_begins_with_its_first_rank) {
     const std::vector<PodFacts> ranks = gang("j", 2, 1);
     submit(ranks);
     start("j-1");
@@ -74,10 +74,10 @@ TEST_F(PresentRun, begins_with_the_first_rank_of_the_gang_that_starts_again) {
     const Instant second = start("j-1-again");
     pass(1);
     start("j-0-again");
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
 }
 
-TEST_F(PresentRun, goes_on_while_a_rank_is_replaced_beside_others) {
+TEST_F(PresentRun, continues_while_a_rank_is_replaced_and_another_runs) {
     const std::vector<PodFacts> ranks = gang("j", 2, 1);
     submit(ranks);
     const Instant first = start("j-0");
@@ -87,13 +87,13 @@ TEST_F(PresentRun, goes_on_while_a_rank_is_replaced_beside_others) {
     replace("j-0", ranks[0]);
     pass(5);
     start("j-0-again");
-    EXPECT_EQ(told(), first);
+    EXPECT_EQ(run_began(), first);
     pass(5);
     replace("j-1", ranks[1]);
-    EXPECT_EQ(told(), first) << "some of it has always run";
+    EXPECT_EQ(run_began(), first) << "at least one rank has always run";
 }
 
-TEST_F(PresentRun, goes_on_after_a_rank_that_has_done_its_part) {
+TEST_F(PresentRun, continues_after_a_rank_has_succeeded) {
     submit({pod("j-0", "j", 1)});
     const Instant first = start("j-0");
     pass(60);
@@ -101,12 +101,12 @@ TEST_F(PresentRun, goes_on_after_a_rank_that_has_done_its_part) {
     pass(5);
     submit({pod("j-1", "j", 1)});
     start("j-1");
-    EXPECT_EQ(told(), first);
+    EXPECT_EQ(run_began(), first);
     world.remove_pod("j-0");
-    EXPECT_EQ(told(), first);
+    EXPECT_EQ(run_began(), first);
 }
 
-TEST_F(PresentRun, begins_anew_after_a_failure_though_the_failed_pod_is_still_there) {
+TEST_F(PresentRun, begins_again_after_a_failure_although_the_failed_pod_still_exists) {
     submit({pod("j-0", "j", 1)});
     start("j-0");
     pass(60);
@@ -114,12 +114,12 @@ TEST_F(PresentRun, begins_anew_after_a_failure_though_the_failed_pod_is_still_th
     pass(5);
     submit({pod("j-1", "j", 1)});
     const Instant second = start("j-1");
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
     world.remove_pod("j-0");
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
 }
 
-TEST_F(PresentRun, is_told_of_a_finished_job_as_its_last_one) {
+TEST_F(PresentRun, of_a_finished_job_is_its_last_run) {
     const PodFacts only = pod("j-0", "j", 1);
     submit({only});
     start("j-0");
@@ -129,11 +129,11 @@ TEST_F(PresentRun, is_told_of_a_finished_job_as_its_last_one) {
     const Instant second = start("j-0-again");
     pass(60);
     change("j-0-again", PodPhase::succeeded);
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
 }
 
-// A daemon that was away observes the pods in any order.
-TEST_F(PresentRun, is_the_same_whoever_is_heard_of_first) {
+// After a restart the daemon observes the pods in any order.
+TEST_F(PresentRun, does_not_depend_on_which_pod_is_observed_first) {
     PodFacts failed = pod("j-0", "j", 1);
     failed.node = "a";
     failed.phase = PodPhase::failed;
@@ -145,10 +145,10 @@ TEST_F(PresentRun, is_the_same_whoever_is_heard_of_first) {
     runs.started_at = world.now + Duration::seconds(65);
     pass(100);
     submit({runs, failed});
-    EXPECT_EQ(told(), runs.started_at);
+    EXPECT_EQ(run_began(), runs.started_at);
 }
 
-TEST_F(PresentRun, is_remembered_by_an_image) {
+TEST_F(PresentRun, survives_a_restart_from_an_image) {
     const PodFacts only = pod("j-0", "j", 1);
     submit({only});
     start("j-0");
@@ -160,7 +160,7 @@ TEST_F(PresentRun, is_remembered_by_an_image) {
     pass(10);
     replace("j-0", only);
     const Instant second = start("j-0-again");
-    EXPECT_EQ(told(), second);
+    EXPECT_EQ(run_began(), second);
 }
 
 }  // namespace

@@ -61,19 +61,19 @@ TEST(Entitlement, is_divided_down_the_tree_by_weight) {
     EXPECT_EQ(parts["product"].entitled, whole_gpus(4));
     EXPECT_EQ(parts["llm"].entitled, whole_gpus(6));
     EXPECT_EQ(parts["vision"].entitled, whole_gpus(6));
-    EXPECT_EQ(parts["research"].held, whole_gpus(12)) << "the turns lead to the same";
+    EXPECT_EQ(parts["research"].held, whole_gpus(12)) << "the order of starts leads to the same";
     EXPECT_EQ(parts["llm"].held, whole_gpus(6));
     EXPECT_EQ(parts["vision"].over() + parts["vision"].owed(), GpuMilli{0});
 }
 
-TEST(Entitlement, says_who_is_over_and_who_is_owed_how_much) {
+TEST(Entitlement, reports_by_how_much_a_queue_is_above_or_below_it) {
     EngineWorld world;
     world.set(tree());
     world.add(node("a", 16));
     world.add(pods("p", "product", 16));
     world.run();
     auto parts = by_name(world);
-    EXPECT_EQ(parts["product"].entitled, whole_gpus(16)) << "what is idle is lent";
+    EXPECT_EQ(parts["product"].entitled, whole_gpus(16)) << "idle guarantees are lent";
     EXPECT_EQ(parts["product"].over(), GpuMilli{0});
     world.add(pods("l", "llm", 3));
     world.plan();
@@ -85,7 +85,7 @@ TEST(Entitlement, says_who_is_over_and_who_is_owed_how_much) {
 }
 
 // A weight is a share among queues of equal priority.
-TEST(Entitlement, goes_to_priority_first_beside_what_others_are_guaranteed) {
+TEST(Entitlement, goes_to_priority_first_after_the_guarantees_of_other_queues) {
     EngineWorld world;
     Policy policy;
     PoolPolicy pool;
@@ -100,7 +100,7 @@ TEST(Entitlement, goes_to_priority_first_beside_what_others_are_guaranteed) {
     auto parts = by_name(world);
     EXPECT_EQ(parts["hi"].entitled, whole_gpus(4));
     EXPECT_EQ(parts["lo"].entitled, GpuMilli{0});
-    EXPECT_EQ(parts["hi"].held, whole_gpus(4)) << "the turns lead to the same";
+    EXPECT_EQ(parts["hi"].held, whole_gpus(4)) << "the order of starts leads to the same";
     policy.pools[0].queues[1].guaranteed = whole_gpus(1);
     world.set(policy);
     world.plan();
@@ -121,7 +121,7 @@ JobSpec job(const char* in, std::int64_t gpus, std::int32_t replicas) {
     return spec;
 }
 
-TEST(QueueTree, preflight_tells_the_level_that_will_never_let_it_in) {
+TEST(QueueTree, preflight_names_the_level_that_never_admits_the_job) {
     EngineWorld world;
     Policy policy = tree();
     std::vector<QueuePolicy>& queues = policy.pools[0].queues;
@@ -132,29 +132,29 @@ TEST(QueueTree, preflight_tells_the_level_that_will_never_let_it_in) {
     policy.tenants = {{"team-a", 1, {}, {}, {}, "", {{"default", whole_gpus(5)}}}};
     world.set(policy);
     world.add(node("a", 16));
-    const auto told = [&](const JobSpec& spec) {
+    const auto refusal = [&](const JobSpec& spec) {
         const auto refused = preflight(world.engine.state(), spec);
         return refused ? wording::error_of(*refused).message : "";
     };
-    EXPECT_EQ(told(job("vision", 1, 5)), "");
+    EXPECT_EQ(refusal(job("vision", 1, 5)), "");
     EXPECT_EQ(
-        told(job("vision", 1, 7)),
+        refusal(job("vision", 1, 7)),
         "the job requests 7 pods of 1 GPU; queue research of pool default may hold at most 6");
-    EXPECT_EQ(told(job("llm", 5, 1)),
+    EXPECT_EQ(refusal(job("llm", 5, 1)),
               "the job requests 1 pod of 5 GPUs; a job of queue research/llm of pool default may "
               "hold at most 4");
-    EXPECT_EQ(told(job("product", 1, 3)),
+    EXPECT_EQ(refusal(job("product", 1, 3)),
               "the job requests 3 pods of 1 GPU; queue product of pool default may hold at most 2");
     EXPECT_EQ(
-        told(job("vision", 1, 6)),
+        refusal(job("vision", 1, 6)),
         "the job requests 6 pods of 1 GPU; namespace team-a in pool default may hold at most 5");
-    EXPECT_EQ(told(job("research", 1, 1)),
+    EXPECT_EQ(refusal(job("research", 1, 1)),
               "queue research of pool default has sub-queues and takes no jobs; submit to one of: "
               "default, llm, "
               "product, vision");
 }
 
-TEST(QueueTree, views_list_each_queue_before_those_below_it) {
+TEST(QueueTree, views_list_each_queue_before_its_children) {
     EngineWorld world;
     world.set(tree());
     world.add(node("a", 16));
@@ -165,7 +165,7 @@ TEST(QueueTree, views_list_each_queue_before_those_below_it) {
         paths.push_back(std::string(static_cast<std::size_t>(view.depth), ' ') + view.path);
         if (view.name != "research") continue;
         EXPECT_EQ(view.held, whole_gpus(3));
-        EXPECT_EQ(view.guaranteed, whole_gpus(2)) << "as much as is promised below it";
+        EXPECT_EQ(view.guaranteed, whole_gpus(2)) << "the sum of the guarantees below it";
         EXPECT_EQ(view.jobs_running, 1);
         EXPECT_TRUE(view.holds_queues);
         EXPECT_EQ(view.share, kShareWhole * 3 / 16);
@@ -174,7 +174,7 @@ TEST(QueueTree, views_list_each_queue_before_those_below_it) {
                                                " research/vision"}));
 }
 
-TEST(QueueTree, a_queue_that_gets_queues_keeps_what_runs_and_takes_no_more) {
+TEST(QueueTree, a_queue_that_gets_sub_queues_keeps_its_running_jobs_and_starts_no_more) {
     EngineWorld world;
     Policy flat = tree();
     flat.pools[0].queues = {queue("research", "", 3)};
@@ -251,7 +251,7 @@ TEST(Turn, every_term_of_the_formula_is_there) {
     EXPECT_EQ(turn->levels[0].queue, "research");
     EXPECT_EQ(turn->levels[0].weight, 3);
     EXPECT_EQ(turn->levels[1].queue, "llm");
-    EXPECT_EQ(turn->levels[1].order, QueueOrder::capacity) << "that of the queue it lies in";
+    EXPECT_EQ(turn->levels[1].order, QueueOrder::capacity) << "the order of its parent";
     EXPECT_EQ(turn->levels[1].guaranteed, whole_gpus(2));
     EXPECT_EQ(turn->levels[1].held, whole_gpus(4));
     EXPECT_EQ(turn->levels[1].share, kShareWhole);
@@ -260,9 +260,9 @@ TEST(Turn, every_term_of_the_formula_is_there) {
     EXPECT_EQ(turn_of(world.engine.state(), {"team-b", "new"})->priority_by_waiting, 45);
 }
 
-// Regression: the shares were not updated until something happened, and the job that was shown as
-// the first was not.
-TEST(Usage, people_see_the_shares_that_the_next_input_goes_by) {
+// Regression: the shares were not updated until the next event, and another job than the one
+// shown as first was tried first.
+TEST(Usage, views_show_the_shares_that_the_next_input_uses) {
     EngineWorld world;
     Policy policy;
     policy.usage_half_life = Duration::seconds(60);
@@ -321,7 +321,7 @@ TEST(Usage, people_see_the_shares_that_the_next_input_goes_by) {
     EXPECT_NE(seen(), before);
 }
 
-TEST(Usage, survives_amounts_and_times_beyond_reason) {
+TEST(Usage, survives_absurd_amounts_and_times) {
     EngineWorld world;
     Policy policy = tree();
     policy.usage_half_life = Duration{INT64_MAX};

@@ -43,7 +43,7 @@ TEST(Engine, M6_a_refused_bind_is_tried_again_at_once_when_the_pod_changes) {
     EXPECT_EQ(world.pending.size(), 1U);
 }
 
-TEST(Engine, one_refused_pod_does_not_hold_the_others_of_its_job) {
+TEST(Engine, a_refused_bind_does_not_delay_other_pods_of_its_job) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "set", 1));
@@ -55,7 +55,7 @@ TEST(Engine, one_refused_pod_does_not_hold_the_others_of_its_job) {
     EXPECT_FALSE(world.pending.contains("p"));
 }
 
-TEST(Engine, when_a_refused_bind_is_tried_again_is_told) {
+TEST(Engine, the_reason_says_when_a_refused_bind_is_retried) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 1));
@@ -63,11 +63,12 @@ TEST(Engine, when_a_refused_bind_is_tried_again_is_told) {
     world.answer("p", BindResult::refused);
     world.now = world.now + Duration::seconds(10);
     world.send(WokeUp{});
-    const Explanation told = world.why("p").front();
-    EXPECT_EQ(told.reason, Reason::bind_backoff);
-    EXPECT_NE(wording::sentence(told).find("; next attempt in 50 s, or when the pod changes"),
-              std::string::npos)
-        << wording::sentence(told);
+    const Explanation explanation = world.why("p").front();
+    EXPECT_EQ(explanation.reason, Reason::bind_backoff);
+    EXPECT_NE(
+        wording::sentence(explanation).find("; next attempt in 50 s, or when the pod changes"),
+        std::string::npos)
+        << wording::sentence(explanation);
 }
 
 TEST(Engine, the_pause_after_a_refused_bind_survives_export_and_import) {

@@ -10,7 +10,7 @@ namespace {
 
 // The end of a job's refusals is not part of the image: its cached value must always be that of its
 // pods, or a restarted engine sets other timers (seed 19062473345674485, image at step 32).
-TEST(Engine, the_end_of_a_refusal_goes_with_the_pod_that_was_refused) {
+TEST(Engine, the_end_of_a_refusal_is_removed_with_its_pod) {
     EngineWorld world;
     EngineWorld restarted;
     for (EngineWorld* one : {&world, &restarted}) {
@@ -33,7 +33,7 @@ TEST(Engine, the_end_of_a_refusal_goes_with_the_pod_that_was_refused) {
 // With several pools, a job that waits for the quota of its namespace is tried again when a node
 // changes. Regression: a restart dropped a pool whose last node had been removed, and one pool was
 // left.
-TEST(Engine, a_pool_that_nothing_names_any_more_is_still_there_after_a_restart) {
+TEST(Engine, a_pool_without_nodes_and_jobs_survives_a_restart) {
     Policy policy;
     policy.tenants.emplace_back();
     policy.tenants.front().name = "team-a";

@@ -96,7 +96,8 @@ protected:
     EngineWorld world;
 };
 
-TEST_F(RetentionTest, the_newest_are_in_full_the_others_a_summary_and_beyond_that_none) {
+TEST_F(RetentionTest,
+       the_newest_jobs_are_kept_in_full_older_ones_as_a_summary_and_the_rest_is_removed) {
     keep(2, 4, Duration::seconds(3'600));
     for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) finish(name);
     EXPECT_FALSE(is_in_full("a4"));
@@ -110,20 +111,20 @@ TEST_F(RetentionTest, the_newest_are_in_full_the_others_a_summary_and_beyond_tha
     EXPECT_EQ(list_jobs(state(), {}).size(), 4U);
 }
 
-TEST_F(RetentionTest, a_summary_is_found_by_its_names_as_by_looking_at_all_of_them) {
+TEST_F(RetentionTest, a_summary_is_found_by_index_as_by_a_search_of_all) {
     keep(1, 4, Duration::seconds(3'600));
     for (const char* name : {"a1", "a2", "a3"}) finish(name);
-    PodFacts lone = pod("lone-of-nobody", "", 1);
+    PodFacts lone = pod("lone-pod", "", 1);
     lone.job = "Operator.6d8f:made";
     world.add(lone);
     world.run();
-    end("lone-of-nobody", PodPhase::failed);
+    end("lone-pod", PodPhase::failed);
     finish("a4");
     ASSERT_NE(summary("a2"), nullptr);
     ASSERT_NE(summary("Operator.6d8f:made"), nullptr);
-    const auto names = {"a2",   "a2-0",           "a1",     "a4",
-                        "made", "lone-of-nobody", "a2-0-x", "Operator.6d8f:made",
-                        "a1-0", "lone",           "a4-0"};
+    const auto names = {"a2",   "a2-0",     "a1",     "a4",
+                        "made", "lone-pod", "a2-0-x", "Operator.6d8f:made",
+                        "a1-0", "lone",     "a4-0"};
     for (const char* name : names) {
         for (const char* space : {"", "team-a", "team-b"}) {
             SCOPED_TRACE(std::string{space} + "/" + name);
@@ -136,7 +137,7 @@ TEST_F(RetentionTest, a_summary_is_found_by_its_names_as_by_looking_at_all_of_th
             }
         }
     }
-    EXPECT_TRUE(find_job(world.engine.listing(), "", "lone-of-nobody").has_value());
+    EXPECT_TRUE(find_job(world.engine.listing(), "", "lone-pod").has_value());
     JobSelection finished;
     finished.status = "succeeded";
     JobIndex::Page page;
@@ -144,7 +145,7 @@ TEST_F(RetentionTest, a_summary_is_found_by_its_names_as_by_looking_at_all_of_th
     EXPECT_EQ(page.total, 3U) << "a2 and a3 as summaries, a4 in full";
 }
 
-TEST_F(RetentionTest, one_that_runs_or_waits_does_not_count_however_old_it_is) {
+TEST_F(RetentionTest, a_running_or_waiting_job_is_kept_whatever_its_age) {
     keep(0, 0, Duration::seconds(10));
     make("runs");
     world.add(rank_of("runs"));
@@ -162,7 +163,7 @@ TEST_F(RetentionTest, one_that_runs_or_waits_does_not_count_however_old_it_is) {
     EXPECT_EQ(status("runs"), "gone");
 }
 
-TEST_F(RetentionTest, its_age_counts_from_its_end_and_a_wake_up_is_asked_for_in_time) {
+TEST_F(RetentionTest, the_age_counts_from_the_end_and_a_wake_up_is_requested_in_time) {
     keep(10, 10, Duration::seconds(3'600));
     finish("old");
     const Instant ended = world.pods.at("old-0").finished_at;
@@ -194,7 +195,7 @@ TEST_F(RetentionTest, a_node_whose_clock_is_ahead_keeps_no_job_for_longer) {
     EXPECT_EQ(status("ahead"), "gone");
 }
 
-TEST_F(RetentionTest, a_summary_says_what_people_look_for) {
+TEST_F(RetentionTest, a_summary_has_what_users_look_for) {
     keep(0, 10, Duration::seconds(3'600));
     make("llm");
     PodFacts first = rank_of("llm");
@@ -204,7 +205,7 @@ TEST_F(RetentionTest, a_summary_says_what_people_look_for) {
     world.pods.at("llm-0").started_at = started;
     world.now = world.now + Duration::seconds(60);
     end("llm-0", PodPhase::failed, "OOMKilled");
-    EXPECT_TRUE(is_in_full("llm")) << "its controller may make another";
+    EXPECT_TRUE(is_in_full("llm")) << "its controller may create another pod";
     world.send(WorkloadObserved{
         {{"team-a", "llm"}, "uid-of-llm", WorkloadPhase::failed, 1, "BackoffLimitExceeded: no"}});
     ASSERT_NE(summary("llm"), nullptr);
@@ -226,10 +227,10 @@ TEST_F(RetentionTest, a_summary_says_what_people_look_for) {
     EXPECT_EQ(view->status, "Failed");
     EXPECT_EQ(view->kind, JobKind::training);
     EXPECT_TRUE(view->pods.empty());
-    EXPECT_EQ(find_job(state(), "", "llm-0")->key.name, "llm") << "its pod exists still";
+    EXPECT_EQ(find_job(state(), "", "llm-0")->key.name, "llm") << "its pod still exists";
 }
 
-TEST_F(RetentionTest, of_many_nodes_the_first_are_named) {
+TEST_F(RetentionTest, a_summary_names_the_first_of_many_nodes) {
     keep(0, 10, Duration::seconds(3'600));
     for (int i = 0; i < 9; ++i) world.add(node("n" + std::to_string(i), 8));
     for (int i = 0; i < 9; ++i) {
@@ -243,7 +244,7 @@ TEST_F(RetentionTest, of_many_nodes_the_first_are_named) {
     EXPECT_EQ(summary("Job:wide")->gpus, whole_gpus(9));
 }
 
-TEST_F(RetentionTest, the_details_that_others_keep_are_told_to_go) {
+TEST_F(RetentionTest, adapters_are_asked_to_drop_the_details_of_a_summarized_job) {
     keep(0, 10, Duration::seconds(3'600));
     make("llm");
     world.add(rank_of("llm"));
@@ -265,14 +266,14 @@ TEST_F(RetentionTest, a_name_is_taken_until_the_summary_is_removed) {
     EXPECT_EQ(world.sent<CreateWorkload>().size(), created);
     EXPECT_NE(summary("llm"), nullptr);
     world.now = world.now + Duration::seconds(3'600);
-    submit("llm");  // it is too old in this input, but it existed when it was submitted
+    submit("llm");  // the summary expires in this input, but it existed when the job was submitted
     EXPECT_EQ(status("llm"), "gone");
     submit("llm");
     EXPECT_EQ(world.sent<CreateWorkload>().size(), created + 1);
     EXPECT_EQ(status("llm"), "Pending");
 }
 
-TEST_F(RetentionTest, one_that_was_never_made_leaves_its_name_free) {
+TEST_F(RetentionTest, a_job_that_was_never_created_leaves_its_name_free) {
     keep(0, 10, Duration::seconds(3'600));
     submit("llm");
     world.send(WorkloadOutcome{creation("llm"), {"team-a", "llm"}, false, false, "forbidden"});
@@ -293,14 +294,14 @@ TEST_F(RetentionTest, a_summary_can_be_deleted_and_its_object_is) {
     EXPECT_EQ(deletions[0].kind, JobKind::training);
     EXPECT_EQ(status("llm"), "Terminating");
     world.send(WorkloadOutcome{deletions[0].id, {"team-a", "llm"}, true, false, ""});
-    EXPECT_EQ(status("llm"), "Terminating") << "its pod exists still";
+    EXPECT_EQ(status("llm"), "Terminating") << "its pod still exists";
     world.show("llm-0");
     world.remove_pod("llm-0");
     EXPECT_EQ(status("llm"), "gone");
-    EXPECT_TRUE(state().jobs.finished_jobs().removed().empty()) << "its user did it";
+    EXPECT_TRUE(state().jobs.finished_jobs().removed().empty()) << "its user deleted it";
 }
 
-TEST_F(RetentionTest, one_whose_deletion_was_refused_is_the_summary_that_it_was) {
+TEST_F(RetentionTest, a_refused_deletion_leaves_the_summary_unchanged) {
     keep(0, 10, Duration::seconds(3'600));
     finish("llm");
     const std::string before = to_archive(*summary("llm"));
@@ -312,7 +313,7 @@ TEST_F(RetentionTest, one_whose_deletion_was_refused_is_the_summary_that_it_was)
     EXPECT_EQ(to_archive(*summary("llm")), before);
 }
 
-TEST_F(RetentionTest, a_pod_that_is_reported_again_is_nothing_new) {
+TEST_F(RetentionTest, a_pod_of_a_summarized_job_that_is_reported_again_changes_nothing) {
     keep(0, 10, Duration::seconds(3'600));
     finish("llm");
     restart();
@@ -333,7 +334,7 @@ TEST_F(RetentionTest, a_pod_that_is_reported_again_is_nothing_new) {
     EXPECT_EQ(status("llm"), "gone");
 }
 
-TEST_F(RetentionTest, pods_of_another_maker_are_all_there_is_of_their_job) {
+TEST_F(RetentionTest, a_job_that_was_not_submitted_here_lasts_as_long_as_its_pods) {
     keep(0, 10, Duration::seconds(3'600));
     world.add(pod("p1", "Job:train", 1));
     world.add(pod("p2", "Job:train", 1));
@@ -369,7 +370,7 @@ TEST_F(RetentionTest, another_pod_of_the_same_name_is_another_job) {
     EXPECT_TRUE(is_in_full("pod:lone"));
 }
 
-TEST_F(RetentionTest, another_pod_of_a_summarized_job_goes_on_where_it_was) {
+TEST_F(RetentionTest, another_pod_of_a_summarized_job_continues_the_job) {
     keep(0, 10, Duration::seconds(3'600));
     std::vector<PodFacts> ranks = gang("Job:train", 2, 1);
     for (PodFacts& rank : ranks) rank.controller_uid = "job-object";
@@ -388,7 +389,7 @@ TEST_F(RetentionTest, another_pod_of_a_summarized_job_goes_on_where_it_was) {
     again.key.name = again.uid;
     world.add(again);
     world.run();
-    EXPECT_EQ(world.node_of(again.uid), "a") << "rank 0 has done its part: it waits for nobody";
+    EXPECT_EQ(world.node_of(again.uid), "a") << "rank 0 has succeeded, no other rank is needed";
     EXPECT_EQ(state().job(state().jobs.find_job({"team-a", "Job:train"})).submitted_at, submitted);
     restart();
     EXPECT_EQ(status("train"), "Pending");
@@ -420,7 +421,7 @@ TEST_F(RetentionTest, nothing_is_summarized_before_all_that_exists_was_reported)
     EXPECT_FALSE(bare.engine.state().jobs.find_job(key).exists());
 }
 
-TEST_F(RetentionTest, one_that_is_removed_and_reported_again_is_counted_once) {
+TEST_F(RetentionTest, a_job_that_is_removed_and_reported_again_is_counted_once) {
     keep(0, 1, Duration::seconds(3'600));
     world.add(pod("p1", "Job:one", 1));
     world.run();

@@ -18,7 +18,7 @@ RunTimeQuestion question(std::int64_t gpus, std::int64_t limit_s, std::int64_t e
     return {kOwner, whole_gpus(gpus), Duration::seconds(limit_s), Duration::seconds(expected_s)};
 }
 
-TEST(RunTimeHistory, few_runs_promise_nothing_above_the_limit) {
+TEST(RunTimeHistory, few_runs_give_no_band_narrower_than_the_limit) {
     RunTimeHistory history;
     EXPECT_EQ(history.predict(question(1, 100)).basis, RunTimeBasis::limit);
     for (int i = 0; i < 8; ++i) history.note(kOwner, run(1, 100, 10 + i));
@@ -32,7 +32,7 @@ TEST(RunTimeHistory, few_runs_promise_nothing_above_the_limit) {
     EXPECT_EQ(nine.runs, 9);
 }
 
-TEST(RunTimeHistory, looks_at_jobs_that_are_most_alike) {
+TEST(RunTimeHistory, uses_the_runs_of_the_most_similar_jobs) {
     RunTimeHistory history;
     history.note(kOwner, run(1, 100, 10));
     history.note(kOwner, run(4, 100, 40));
@@ -41,13 +41,14 @@ TEST(RunTimeHistory, looks_at_jobs_that_are_most_alike) {
     EXPECT_EQ(history.predict(question(4, 500)).likely, Duration::seconds(400));
     EXPECT_EQ(history.predict(question(4, 600)).basis, RunTimeBasis::same_size);
     EXPECT_EQ(history.predict(question(2, 600)).basis, RunTimeBasis::owner_runs);
-    EXPECT_EQ(history.predict(question(4, 30)).likely, Duration::seconds(30)) << "never above it";
+    EXPECT_EQ(history.predict(question(4, 30)).likely, Duration::seconds(30))
+        << "never above the limit";
     EXPECT_EQ(history.predict(question(4, 500, 7)).basis, RunTimeBasis::user);
     EXPECT_EQ(history.predict(question(4, 500, 7)).likely, Duration::seconds(7));
 }
 
 // The coverage of the band, measured: eight of ten, for any distribution.
-TEST(RunTimeHistory, band_holds_eight_of_ten_of_whatever_comes) {
+TEST(RunTimeHistory, band_covers_eight_of_ten_runs_of_any_distribution) {
     Rng rng{7};
     const auto draw = [&rng](int kind) {
         if (kind == 0) return rng.between(1, 1'000);                  // uniform
@@ -60,8 +61,8 @@ TEST(RunTimeHistory, band_holds_eight_of_ten_of_whatever_comes) {
         constexpr int rounds = 20'000;
         for (int i = 0; i < rounds; ++i) {
             const Duration next = Duration::seconds(draw(kind));
-            const RunTimePrediction told = history.predict(question(1, 2'000'000));
-            if (told.low <= next && next <= told.high) ++inside;
+            const RunTimePrediction predicted = history.predict(question(1, 2'000'000));
+            if (predicted.low <= next && next <= predicted.high) ++inside;
             history.note(kOwner, {whole_gpus(1), Duration::seconds(2'000'000), next});
         }
         EXPECT_GE(inside, rounds * 79 / 100) << "distribution " << kind;
@@ -71,12 +72,13 @@ TEST(RunTimeHistory, band_holds_eight_of_ten_of_whatever_comes) {
     }
 }
 
-TEST(RunTimeHistory, remembers_so_much_and_no_more) {
+TEST(RunTimeHistory, memory_is_bounded) {
     RunTimeHistory history;
     for (std::uint32_t owner = 0; owner <= RunTimeHistory::kOwnersMax; ++owner) {
         history.note(TenantId{owner}, run(1, 100, 10));
     }
-    EXPECT_EQ(history.predict({TenantId{0}, whole_gpus(1), {}, {}}).runs, 0) << "silent longest";
+    EXPECT_EQ(history.predict({TenantId{0}, whole_gpus(1), {}, {}}).runs, 0)
+        << "the owner without runs for the longest time";
     EXPECT_EQ(history.predict({TenantId{1}, whole_gpus(1), {}, {}}).runs, 1);
     for (int i = 0; i < 100; ++i) history.note(kOwner, run(1, 100, 10));
     EXPECT_EQ(history.predict(question(1, 100)).runs, 64);

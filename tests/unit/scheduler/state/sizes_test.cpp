@@ -36,7 +36,7 @@ protected:
         const ClusterState& state = world.engine.state();
         return state.job(state.jobs.find_job(key)).elastic;
     }
-    void take_back_what_did_not_fit() {
+    void remove_ranks_that_do_not_fit() {
         world.answer_resize("e");
         world.remove_pod("e-4");
         world.remove_pod("e-5");
@@ -47,9 +47,9 @@ protected:
     EngineWorld world;
 };
 
-TEST_F(Sizes, a_watch_that_is_behind_our_own_change_says_nothing_new) {
+TEST_F(Sizes, a_watch_event_older_than_our_own_resize_is_ignored) {
     ASSERT_EQ(world.resizes.at("e").to, 4);
-    take_back_what_did_not_fit();
+    remove_ranks_that_do_not_fit();
     watch_shows(6);
     EXPECT_EQ(row().size, 4);
     EXPECT_TRUE(world.resizes.empty());
@@ -59,8 +59,8 @@ TEST_F(Sizes, a_watch_that_is_behind_our_own_change_says_nothing_new) {
     EXPECT_EQ(row().wanted, 6);
 }
 
-TEST_F(Sizes, what_somebody_sets_outside_of_the_range_is_brought_back) {
-    take_back_what_did_not_fit();
+TEST_F(Sizes, a_size_outside_of_the_range_is_corrected) {
+    remove_ranks_that_do_not_fit();
     watch_shows(1);
     EXPECT_EQ(row().wanted, 2);
     ASSERT_TRUE(world.resizes.contains("e"));
@@ -68,10 +68,10 @@ TEST_F(Sizes, what_somebody_sets_outside_of_the_range_is_brought_back) {
     EXPECT_EQ(world.resizes.at("e").to, 2);
 }
 
-// A request of an earlier term was executed meanwhile (found by simulation): a refusal does not say
-// so, and the watch does not report it twice.
-TEST_F(Sizes, what_the_watch_showed_while_a_change_was_under_way_counts_when_that_is_refused) {
-    take_back_what_did_not_fit();
+// A request of an earlier term was executed in the meantime (found by simulation): a refusal does
+// not say so, and the watch does not report it twice.
+TEST_F(Sizes, a_size_observed_during_a_resize_counts_when_the_resize_is_refused) {
+    remove_ranks_that_do_not_fit();
     watch_shows(4);
     world.add(node("b", 2));
     world.now = world.now + world.policy.growth_pause;
@@ -79,15 +79,15 @@ TEST_F(Sizes, what_the_watch_showed_while_a_change_was_under_way_counts_when_tha
     world.plan();
     ASSERT_EQ(world.resizes.at("e").to, 6);
     watch_shows(5);
-    EXPECT_EQ(row().size, 4) << "it may be our own change, seen half way";
+    EXPECT_EQ(row().size, 4) << "it may be an intermediate state of our own change";
     world.answer_resize("e", ResizeResult::refused);
     EXPECT_EQ(row().size, 5);
     EXPECT_EQ(row().wanted, 5);
 }
 
-// Two of its four ranks are to be released, and its controller may not have the request.
-TEST_F(Sizes, ranks_are_counted_as_shrunk_when_its_controller_has_taken_the_size) {
-    take_back_what_did_not_fit();
+// Two of the four ranks are to be removed, and the controller may not have the request.
+TEST_F(Sizes, ranks_count_as_shrunk_when_the_controller_has_accepted_the_size) {
+    remove_ranks_that_do_not_fit();
     PodFacts other = pod("other", "other", 2);
     other.priority = 50;
     world.add(other);
@@ -102,7 +102,7 @@ TEST_F(Sizes, ranks_are_counted_as_shrunk_when_its_controller_has_taken_the_size
     EXPECT_EQ(world.engine.figures().ranks_shrunk, 2U);
 }
 
-TEST_F(Sizes, an_answer_to_another_effect_is_not_believed) {
+TEST_F(Sizes, an_answer_to_another_effect_is_ignored) {
     const ResizeWorkload sent = world.resizes.at("e");
     world.send(WorkloadResizeOutcome{EffectId{9'999}, key, ResizeResult::refused, 0, ""});
     EXPECT_TRUE(row().in_flight);
@@ -111,8 +111,8 @@ TEST_F(Sizes, an_answer_to_another_effect_is_not_believed) {
     EXPECT_EQ(row().size, 4);
 }
 
-// The cluster compares the size first: a request that was executed before is found so.
-TEST_F(Sizes, a_new_term_tells_again_what_was_never_answered) {
+// The cluster compares the size first, and so finds a request that was executed before.
+TEST_F(Sizes, a_new_term_repeats_a_resize_without_an_answer) {
     const ResizeWorkload sent = world.resizes.at("e");
     world.send(LeadershipChanged{false, Epoch{1}});
     world.send(LeadershipChanged{true, Epoch{2}});
@@ -124,8 +124,8 @@ TEST_F(Sizes, a_new_term_tells_again_what_was_never_answered) {
     EXPECT_EQ(again.to, 4);
 }
 
-// It may have been executed without a report: not every cluster's sizes are watched.
-TEST_F(Sizes, a_new_term_asks_for_the_size_when_no_answer_came_and_it_is_wanted_no_more) {
+// It may have been executed without a report: not every cluster reports sizes.
+TEST_F(Sizes, a_new_term_reads_the_size_back_after_a_resize_without_an_answer_that_is_obsolete) {
     ASSERT_EQ(world.resizes.at("e").to, 4);
     NodeFacts closed = world.nodes.at("a");
     closed.unschedulable = true;
@@ -139,7 +139,7 @@ TEST_F(Sizes, a_new_term_asks_for_the_size_when_no_answer_came_and_it_is_wanted_
         world.add(again);
     }
     world.plan();
-    ASSERT_EQ(row().wanted, 6);  // all of it waits: it may start with all its ranks
+    ASSERT_EQ(row().wanted, 6);  // all ranks wait: the job may start with all of them
     ASSERT_EQ(row().size, 6);
     world.send(LeadershipChanged{false, Epoch{1}});
     world.send(LeadershipChanged{true, Epoch{2}});
@@ -160,11 +160,11 @@ TEST_F(Sizes, a_new_term_asks_for_the_size_when_no_answer_came_and_it_is_wanted_
     EXPECT_EQ(world.resizes.at("e").to, 6);
     world.answer_resize("e");
     world.plan();
-    EXPECT_TRUE(world.resizes.empty()) << "what was answered is not asked again";
+    EXPECT_TRUE(world.resizes.empty()) << "an answered request is not repeated";
 }
 
-TEST_F(Sizes, sizes_are_written_down) {
-    take_back_what_did_not_fit();
+TEST_F(Sizes, sizes_survive_export_and_import) {
+    remove_ranks_that_do_not_fit();
     auto revived = Engine::import_state(world.engine.export_state());
     ASSERT_TRUE(revived.has_value());
     EXPECT_EQ(revived->state_hash(), world.engine.state_hash());
@@ -190,7 +190,7 @@ void submit_elastic(EngineWorld& world, const std::string& name) {
 
 // Regression: requests were sent in the order of the rows, which differs after a restart if a free
 // row was reused meanwhile (found by simulation).
-TEST(SizesOverARestart, jobs_are_told_their_sizes_in_the_order_in_which_they_came) {
+TEST(SizesOverARestart, resizes_are_sent_in_the_order_of_submission_after_a_restart_too) {
     EngineWorld world;
     NodeFacts full = node("a", 2);
     full.unschedulable = true;
@@ -212,8 +212,8 @@ TEST(SizesOverARestart, jobs_are_told_their_sizes_in_the_order_in_which_they_cam
     EXPECT_EQ(revived.engine.state_hash(), world.engine.state_hash());
 }
 
-TEST_F(Sizes, users_read_how_many_ranks_there_are_and_why_not_more) {
-    take_back_what_did_not_fit();
+TEST_F(Sizes, the_text_says_how_many_ranks_there_are_and_why_not_more) {
+    remove_ranks_that_do_not_fit();
     const Result<JobView> view = find_job(world.engine.state(), "team-a", "e");
     ASSERT_TRUE(view.has_value());
     EXPECT_EQ(view->ranks_min, 2);
@@ -232,8 +232,8 @@ TEST_F(Sizes, users_read_how_many_ranks_there_are_and_why_not_more) {
               "it has 4 ranks (minimum 2, maximum 6), growing to 6: room for more ranks is idle");
 }
 
-TEST_F(Sizes, users_read_the_limit_that_ends_growth_before_the_most_ranks) {
-    take_back_what_did_not_fit();
+TEST_F(Sizes, the_text_names_the_limit_that_ends_growth_below_the_maximum) {
+    remove_ranks_that_do_not_fit();
     TenantPolicy tenant;
     tenant.name = "team-a";
     tenant.gpu_maximum = whole_gpus(5);
@@ -247,9 +247,9 @@ TEST_F(Sizes, users_read_the_limit_that_ends_growth_before_the_most_ranks) {
               "5 GPUs in use (maximum), 2 requested), in 1m at the earliest");
 }
 
-// Its last lost rank is not created at the expense of waiting jobs.
-TEST_F(Sizes, once_a_rank_has_succeeded_the_size_stays) {
-    take_back_what_did_not_fit();
+// A lost rank is not created again at the expense of waiting jobs.
+TEST_F(Sizes, the_size_does_not_change_once_a_rank_has_succeeded) {
+    remove_ranks_that_do_not_fit();
     PodFacts ended = world.pods.at("e-1");
     ended.phase = PodPhase::succeeded;
     world.add(ended);
@@ -260,10 +260,10 @@ TEST_F(Sizes, once_a_rank_has_succeeded_the_size_stays) {
     EXPECT_TRUE(world.resizes.empty()) << "there is an idle GPU, and it is not for this job";
     for (const PodFacts& rank : gang("w", 2, 1)) world.add(rank);
     world.plan();
-    EXPECT_TRUE(world.resizes.empty()) << "nor does it give any";
+    EXPECT_TRUE(world.resizes.empty()) << "nor does the job shrink";
 }
 
-// States its speed by size: it has 4 ranks, 1.5 times as fast as 2.
+// A job with a speedup curve: its 4 ranks are 1.5 times as fast as 2.
 class Pace : public Sizes {
 protected:
     Pace() : Sizes(spec()) {}
@@ -285,8 +285,8 @@ protected:
     }
 };
 
-TEST_F(Pace, what_is_done_counts_as_time_with_the_fewest_ranks) {
-    take_back_what_did_not_fit();
+TEST_F(Pace, progress_is_measured_as_time_with_the_fewest_ranks) {
+    remove_ranks_that_do_not_fit();
     EXPECT_EQ(done(), Duration{});
     wait(10);
     EXPECT_EQ(done(), Duration{}) << "it is only starting";
@@ -294,8 +294,8 @@ TEST_F(Pace, what_is_done_counts_as_time_with_the_fewest_ranks) {
     EXPECT_EQ(done(), Duration::seconds(150));
 }
 
-TEST_F(Pace, what_was_done_before_a_change_of_size_is_kept_and_the_restart_is_no_progress) {
-    take_back_what_did_not_fit();
+TEST_F(Pace, progress_survives_a_resize_and_the_restart_adds_none) {
+    remove_ranks_that_do_not_fit();
     wait(110);
     for (PodFacts& rank : gang("w", 2, 1)) world.add(rank);  // it shrinks for these
     world.run();
@@ -311,17 +311,17 @@ TEST_F(Pace, what_was_done_before_a_change_of_size_is_kept_and_the_restart_is_no
     EXPECT_EQ(done(), Duration::seconds(250));
 }
 
-TEST_F(Pace, a_rank_that_is_missing_stops_all_of_it) {
-    take_back_what_did_not_fit();
+TEST_F(Pace, a_missing_rank_stops_the_whole_job) {
+    remove_ranks_that_do_not_fit();
     wait(110);
     world.remove_pod("e-1");
     world.run();
     wait(100);
-    EXPECT_EQ(done(), Duration{}) << "it keeps nothing without checkpoints but what a resize saved";
+    EXPECT_EQ(done(), Duration{}) << "without checkpoints only progress before a resize is kept";
 }
 
-TEST_F(Pace, how_far_it_is_is_written_down) {
-    take_back_what_did_not_fit();
+TEST_F(Pace, progress_survives_export_and_import) {
+    remove_ranks_that_do_not_fit();
     wait(110);
     auto revived = Engine::import_state(world.engine.export_state());
     ASSERT_TRUE(revived.has_value());
@@ -331,8 +331,8 @@ TEST_F(Pace, how_far_it_is_is_written_down) {
               Duration::seconds(150));
 }
 
-TEST_F(Pace, users_read_how_fast_it_is_and_what_more_ranks_would_bring) {
-    take_back_what_did_not_fit();
+TEST_F(Pace, the_text_says_how_fast_the_job_is_and_what_more_ranks_would_gain) {
+    remove_ranks_that_do_not_fit();
     EXPECT_EQ(
         wording::text(find_job(world.engine.state(), "team-a", "e")->size),
         "it has 4 ranks (minimum 2, maximum 6), 1.5 times as fast as with 2 (last change: with "

@@ -41,7 +41,7 @@ protected:
     EngineWorld world;
 };
 
-TEST_F(WorkloadTest, one_that_somebody_else_deleted_is_no_job_any_more) {
+TEST_F(WorkloadTest, a_workload_that_another_client_deleted_is_no_job_any_more) {
     world.send(WorkloadRemoved{key, "job-uid"});
     EXPECT_FALSE(world.engine.state().jobs.find_job(key).exists());
 }
@@ -56,20 +56,20 @@ TEST_F(WorkloadTest, its_pods_are_counted_until_they_are_gone) {
     EXPECT_FALSE(world.engine.state().jobs.find_job(key).exists());
 }
 
-TEST_F(WorkloadTest, the_end_of_an_earlier_one_of_that_name_means_nothing) {
+TEST_F(WorkloadTest, events_of_an_earlier_workload_of_that_name_are_ignored) {
     world.send(WorkloadRemoved{key, "another-uid"});
     EXPECT_TRUE(world.engine.state().jobs.find_job(key).exists());
     world.send(WorkloadObserved{{key, "another-uid", WorkloadPhase::failed, -1, "no"}});
     EXPECT_EQ(view().status, "Pending");
 }
 
-TEST_F(WorkloadTest, a_deletion_of_ours_under_way_is_not_cut_short) {
+TEST_F(WorkloadTest, a_removal_during_our_own_deletion_does_not_end_it) {
     world.send(JobDeleteRequested{key, false});
     world.send(WorkloadRemoved{key, "job-uid"});
     EXPECT_EQ(view().status, "Terminating");
 }
 
-TEST_F(WorkloadTest, without_pods_the_reason_is_told) {
+TEST_F(WorkloadTest, a_job_without_pods_has_a_reason) {
     EXPECT_EQ(why(),
               "its controller has created no pod yet; see the events of its workload object");
     observe(WorkloadPhase::active, "FailedCreate: exceeded quota");
@@ -82,7 +82,7 @@ TEST_F(WorkloadTest, without_pods_the_reason_is_told) {
     EXPECT_EQ(view().waiting->reason, Reason::pods_missing);
 }
 
-TEST_F(WorkloadTest, a_failed_pod_that_is_made_again_fails_no_job) {
+TEST_F(WorkloadTest, a_failed_pod_that_will_be_recreated_does_not_fail_its_job) {
     PodFacts first = rank("r");
     world.add(first);
     world.run();
@@ -96,7 +96,7 @@ TEST_F(WorkloadTest, a_failed_pod_that_is_made_again_fails_no_job) {
     EXPECT_EQ(why(), "");
 }
 
-TEST(Workload, one_that_nobody_remembers_is_a_job_again_and_can_be_deleted) {
+TEST(Workload, an_unknown_workload_is_adopted_and_can_be_deleted) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts rank = pod("j-0", "j", 1);
@@ -156,7 +156,7 @@ TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
     record.uid = "u3";
     world.send(JobSubmitted{record});
     EXPECT_EQ(world.sent<CreateWorkload>().size(), asked + 1)
-        << "what was refused may be sent again";
+        << "a refused job may be submitted again";
     world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false,
                                false, "forbidden"});
     const std::size_t deleted = world.sent<DeleteWorkload>().size();

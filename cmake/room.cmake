@@ -14,6 +14,40 @@ function(gpuctl_compile_together target files)
   endif()
 endfunction()
 
+# Files with seeded faults are compiled together with such files only: what links objects with faults
+# before the archive replaces exactly these objects of it and takes the others as they are.
+function(gpuctl_keep_faults_apart target files)
+  if(NOT GPUCTL_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  gpuctl_files_with_faults(with ${sources})
+  set(without ${sources})
+  list(REMOVE_ITEM without ${with})
+  foreach(kind with without)
+    set(number 0)
+    foreach(source ${${kind}})
+      math(EXPR group "${number} / ${files}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${kind}_${group})
+      math(EXPR number "${number} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# Those of the files that ask for a seeded fault, as a list in `out`. A file that gets its first fault
+# needs a new configuration; before that the fault cannot be switched on, and its test fails.
+function(gpuctl_files_with_faults out)
+  set(with)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} lines REGEX "has_fault\\(|ifdef GPUCTL_SEEDED_FAULTS" LIMIT_COUNT 1)
+    if(lines)
+      list(APPEND with ${source})
+    endif()
+  endforeach()
+  set(${out} ${with} PARENT_SCOPE)
+endfunction()
+
 # A room is a directory with one idea, one target and one arrow list. Its headers are reachable only
 # through a link tree of its own (<build>/rooms/<name>/<path> -> <source>/<path>), so including a room
 # that is not linked does not compile: link visibility *is* the arrow check.
@@ -45,6 +79,9 @@ function(gpuctl_room name path)
     target_link_libraries(${name} PUBLIC ${ROOM_PUBLIC} PRIVATE gpuctl_options ${ROOM_PRIVATE})
     target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:gpuctl_options>)
     gpuctl_compile_together(${name} 6)
+    if(path MATCHES "^scheduler/")
+      gpuctl_keep_faults_apart(${name} 6)
+    endif()
     if(ROOM_PCH)
       target_precompile_headers(${name} PRIVATE ${ROOM_PCH})
     endif()

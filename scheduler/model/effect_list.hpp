@@ -21,14 +21,7 @@ public:
         if (auto* same = std::get_if<Kind>(&slot)) return *same;
         return slot.template emplace<Kind>();
     }
-    void add(Effect effect) {
-        if (size_ == slots_.size()) {
-            slots_.push_back(std::move(effect));
-        } else {
-            slots_[size_] = std::move(effect);
-        }
-        ++size_;
-    }
+    void add(Effect effect);
     void clear() { size_ = 0; }
 
     [[nodiscard]] std::size_t size() const { return size_; }

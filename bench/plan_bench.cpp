@@ -186,7 +186,7 @@ void nothing_runnable(benchmark::State& run) {
     }
     if (bench.engine.figures().placements != placed) run.SkipWithError("something was placed");
     run.counters["searches_per_plan"] =
-        static_cast<double>(bench.engine.figures().promise_searches) /
+        static_cast<double>(bench.engine.figures().reservation_searches) /
         static_cast<double>(run.iterations());
 }
 BENCHMARK(nothing_runnable)

@@ -62,7 +62,7 @@ void DecisionHistory::add_effect(const Effect& effect) {
             if constexpr (requires { one.epoch; }) add(static_cast<std::int64_t>(one.epoch));
             if constexpr (requires { one.pod; }) add(std::string_view{one.pod.uid});
             if constexpr (requires { one.key; }) add(one.key);
-            if constexpr (requires { one.beneficiary; }) add(one.beneficiary);
+            if constexpr (requires { one.preemptor; }) add(one.preemptor);
             if constexpr (std::is_same_v<Kind, BindPod>) {
                 add(std::string_view{one.node});
                 add(one.gang_attempt);

@@ -133,8 +133,8 @@ std::string describe(const Effect& effect) {
                  [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); },
                  [](const EvictPod& e) {
                      return "evict pod " + number(e.id) + " " + to_string(e.pod.key) + " for " +
-                            (e.beneficiary == ObjectKey{} ? "maintenance"
-                                                          : to_string(e.beneficiary));
+                            (e.preemptor == ObjectKey{} ? "maintenance"
+                                                          : to_string(e.preemptor));
                  },
                  [](const ResizeWorkload& e) {
                      return "resize " + number(e.id) + " " + to_string(e.key) + " from " +

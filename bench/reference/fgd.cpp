@@ -66,7 +66,7 @@ private:
         best.of_version = versions_[index];
         const bool whole = task.gpus != 1 || task.gpu_each.value() == kGpuMilliPerGpu;
         if (whole) {
-            if (node.cpu_free < task.cpu || node.gpus_wholly_free() < task.gpus) return best;
+            if (node.cpu_free < task.cpu || node.gpus_completely_idle() < task.gpus) return best;
             best.score = score_with(task, 0, node, index);
             return best;
         }

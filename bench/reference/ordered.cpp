@@ -31,7 +31,7 @@ public:
         active_.follow(world);
         active_.sort_by([&](JobIndex index) {
             const std::int32_t gpus = world.job(index).gpus;
-            const std::int64_t left_ms = world.work_left(index, gpus).ms();
+            const std::int64_t left_ms = world.remaining_work(index, gpus).ms();
             return measure_ == Measure::time ? left_ms : left_ms * gpus;
         });
         world.arrange(active_.jobs());

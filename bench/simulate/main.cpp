@@ -14,7 +14,7 @@
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/trace.hpp"
 #include "scheduler/base/hash.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "text/hex.hpp"
 
 namespace gpuctl::bench {
@@ -31,7 +31,7 @@ constexpr std::string_view kUsage =
     "  --skip-open    without the seeds of bench/simulate/open_seeds.hpp\n"
     "  --trace        print every step of the first seed instead of checking many\n"
     "  --decisions N  a hash of the decisions of every N seeds (tests/golden/decisions.txt)\n"
-    "  --fault NAME   with this seeded fault (scheduler/base/planted.hpp)\n"
+    "  --fault NAME   with this seeded fault (scheduler/base/seeded_faults.hpp)\n"
     "  --fault-table  each seeded fault and how soon it is caught, as a table\n";
 
 // A fault that no seed up to this one shows counts as not caught.
@@ -102,8 +102,8 @@ bool parse(int count, char** words, Arguments& out) {
 }
 
 bool choose_fault(const std::string& name) {
-#ifdef GPUCTL_PLANTED
-    return plant(name);
+#ifdef GPUCTL_SEEDED_FAULTS
+    return select_fault(name);
 #else
     return name == "none";
 #endif
@@ -193,7 +193,7 @@ int print_table(const Arguments& arguments) {
     std::printf("| seeded fault | what is wrong then | caught by | seed | steps |\n");
     std::printf("| --- | --- | --- | ---: | ---: |\n");
     int missed = 0;
-    for (const PlantedBugRow& row : kPlantedBugs) {
+    for (const SeededFaultRow& row : kSeededFaults) {
         choose_fault(std::string{row.name});
         RunOptions run = arguments.run;
         run.first = 1;

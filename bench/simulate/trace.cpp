@@ -58,7 +58,7 @@ void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& la
 }  // namespace
 
 void trace_seed(std::uint64_t seed, int actions) {
-    std::map<std::string, HeadReservation> promises;
+    std::map<std::string, HeadReservation> head_reservations;
     std::map<std::string, std::string> quota_reservations;
     std::map<ObjectKey, std::string> sizes;
     const auto print = [&](const Engine& engine, const Input& input,
@@ -68,7 +68,7 @@ void trace_seed(std::uint64_t seed, int actions) {
                     static_cast<long long>(input.now.ms()), describe(input.event).c_str());
         for (const Effect& effect : effects)
             std::printf("         -> %s\n", describe(effect).c_str());
-        print_head_reservations(engine.state(), promises);
+        print_head_reservations(engine.state(), head_reservations);
         print_quota_reservations(engine.state(), quota_reservations);
         print_sizes(engine.state(), sizes);
     };

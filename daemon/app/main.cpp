@@ -15,7 +15,7 @@
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "net/http/http_client.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "text/url.hpp"
 #include "wire/job/document.hpp"
 
@@ -273,10 +273,10 @@ int main(int argc, char** argv) {
         std::cerr << "gpuctld: " << usage_error(flags, problem) << " See `gpuctld --help`.\n";
         return kUsageError;
     }
-#ifdef GPUCTL_PLANTED
-    const char* bug = std::getenv("GPUCTL_PLANTED_BUG");
-    if (bug != nullptr && !gpuctl::plant(bug)) {
-        std::cerr << "gpuctld: there is no seeded fault " << bug << '\n';
+#ifdef GPUCTL_SEEDED_FAULTS
+    const char* fault = std::getenv("GPUCTL_SEEDED_FAULT");
+    if (fault != nullptr && !gpuctl::select_fault(fault)) {
+        std::cerr << "gpuctld: there is no seeded fault " << fault << '\n';
         return 2;
     }
 #endif

@@ -120,7 +120,7 @@ void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
     const EvictPod eviction = std::move(found->second);
     evictions_.erase(found);
     if (outcome.result == EvictResult::evicted) {
-        const char* reason = eviction.beneficiary == ObjectKey{} ? "Drained" : "Preempted";
+        const char* reason = eviction.preemptor == ObjectKey{} ? "Drained" : "Preempted";
         add(eviction.job, {now, now, true, reason, pod_object(eviction.pod.key.name),
                            wording::cause_text(eviction.why)});
     } else if (outcome.result != EvictResult::gone) {

@@ -61,17 +61,17 @@ void LogObserver::on_evicted(const PodEvictOutcome& outcome) {
     const EvictPod eviction = std::move(found->second);
     evictions_.erase(found);
     if (outcome.result == EvictResult::gone) return;
-    const std::string beneficiary =
-        eviction.beneficiary == ObjectKey{} ? "maintenance" : to_string(eviction.beneficiary);
+    const std::string preemptor =
+        eviction.preemptor == ObjectKey{} ? "maintenance" : to_string(eviction.preemptor);
     if (outcome.result == EvictResult::evicted) {
         return log::info("pod evicted", {{"pod", eviction.pod.key},
                                          {"uid", eviction.pod.uid},
-                                         {"for", beneficiary},
+                                         {"for", preemptor},
                                          {"why", wording::cause_text(eviction.why)}});
     }
     log::info("pod not evicted", {{"pod", eviction.pod.key},
                                   {"uid", eviction.pod.uid},
-                                  {"for", beneficiary},
+                                  {"for", preemptor},
                                   {"err", outcome.message}});
 }
 

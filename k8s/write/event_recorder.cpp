@@ -49,7 +49,7 @@ void EventRecorder::started(const ReportStarted& report) {
 // again.
 void EventRecorder::preempted(const EvictPod& eviction) {
     if (!settings_.successes) return;
-    const bool is_drained = eviction.beneficiary == ObjectKey{};
+    const bool is_drained = eviction.preemptor == ObjectKey{};
     line_.add(eviction.job,
               {is_drained ? SuccessLine::Item::What::drained : SuccessLine::Item::What::preempted,
                eviction.pod, wording::cause_text(eviction.why), Instant{aio::Loop::wall_ms()}});

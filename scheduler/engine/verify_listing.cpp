@@ -64,9 +64,9 @@ private:
         for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
             const auto known = positions.find(id);
             const std::int64_t right = known == positions.end() ? 0 : known->second;
-            const std::int64_t told = listing_.position_of(id);
-            if (told == right) continue;
-            fail("job " + to_string(key) + " is said to be at place " + std::to_string(told) +
+            const std::int64_t listed = listing_.position_of(id);
+            if (listed == right) continue;
+            fail("job " + to_string(key) + " is said to be at place " + std::to_string(listed) +
                  " of its queue and is at " + std::to_string(right));
         }
     }
@@ -102,7 +102,7 @@ private:
 
     void compare(const QueueView& a, const QueueView& b) {
         const auto work = [](const QueueView& of) {
-            return std::tuple{of.name,         of.held,         of.claimed,
+            return std::tuple{of.name,         of.held,         of.nominated,
                               of.jobs_waiting, of.jobs_running, of.gpus_waiting};
         };
         if (work(a) != work(b)) fail("what waits and runs in queue " + a.name);
@@ -176,10 +176,10 @@ private:
         const std::uint64_t first = all.empty() ? 0 : turn_ * 7 % (all.size() + 1);
         constexpr std::uint64_t count = 3;
         listing_.read_page(selection, first, count, page_);
-        std::vector<Row> told;
+        std::vector<Row> listed;
         for (const JobIndex::Rows& rows : page_.rows) {
             for (std::uint32_t i = 0; i < rows.count; ++i)
-                told.push_back({rows.job, rows.first + i});
+                listed.push_back({rows.job, rows.first + i});
         }
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
         const auto left = static_cast<std::uint64_t>(all.end() - begin);
@@ -189,7 +189,7 @@ private:
             fail("a list says " + std::to_string(page_.total) + " of " +
                  std::to_string(all.size()) + " rows");
         }
-        if (told != right) fail("a page has other rows than the list from there on");
+        if (listed != right) fail("a page has other rows than the list from there on");
     }
 
     Listing& listing_;

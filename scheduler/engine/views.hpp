@@ -26,7 +26,7 @@ class ClusterState;
 
 struct PodView {
     PodFacts facts;
-    BindState standing = BindState::foreign;
+    BindState bind_state = BindState::foreign;
     std::string node;                     // bound or assumed; empty while waiting
     std::int32_t gpu_device = kNoDevice;  // device on that node, for a fraction of a GPU
 };
@@ -73,7 +73,7 @@ struct NodeView {
     // Requests beyond what the node offers: other schedulers and static pods may exceed its
     // capacity, and a node may return with less capacity. Our decisions never exceed it.
     Resources excess;
-    GpuMilli gpus_claimed;  // nominated for jobs that pods are evicted for; not in use yet
+    GpuMilli gpus_nominated;  // nominated for jobs that pods are evicted for; not in use yet
     std::vector<PodView> pods;
     // The current window of the node, or otherwise the next one.
     struct Maintenance {
@@ -114,14 +114,14 @@ struct QueueView {
     bool is_beyond_guarantee = false;  // its demand is larger, so no guarantee holds now
     std::optional<GpuMilli> maximum;
     std::optional<GpuMilli> borrowing_limit;
-    GpuMilli keeps;  // reserved part of its guarantee, even while idle
+    GpuMilli not_lent;  // reserved part of its guarantee, even while idle
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
     std::vector<ModelHolding> models;
     std::optional<BudgetView> budget;
     // The following members include every queue below it.
     GpuMilli held;           // by bound pods and binds in flight
-    GpuMilli claimed;        // in addition, nominated for jobs that pods are evicted for
+    GpuMilli nominated;        // in addition, nominated for jobs that pods are evicted for
     GpuMilli entitled;       // its fair share of the pool, by its usage and demand
     std::int64_t share = 0;  // dominant share, held and used, in parts per billion of the pool
     Load used;               // the decayed mean of its usage
@@ -191,9 +191,9 @@ struct TurnView {
         std::int32_t priority = 0;
         GpuMilli guaranteed;
         GpuMilli held;
-        GpuMilli leaving;         // part of `held` by terminating pods, which the order excludes
+        GpuMilli terminating;         // part of `held` by terminating pods, which the order excludes
         std::int64_t share = 0;   // parts per billion of the pool, held and used
-        std::int64_t lately = 0;  // share in the current tick, which breaks ties of equal shares
+        std::int64_t recent_usage = 0;  // share in the current tick, which breaks ties of equal shares
         std::int64_t weight = 1;
         bool is_beyond_guarantee = false;  // its demand is larger, so no guarantee holds now
     };
@@ -217,7 +217,7 @@ struct TurnView {
         // `time` is the remaining run time; it is multiplied by GPUs to a power (docs/adr/0018)
         bool is_left = false;
         // the user has stated it; otherwise it is derived from its limit and past runs of its owner
-        bool is_told = false;
+        bool is_declared = false;
         GpuMilli gpus;
         std::int32_t gpu_exponent_percent = 0;
         Duration halved_every;  // waiting time that halves the cost
@@ -227,10 +227,10 @@ struct TurnView {
     std::int64_t ahead_count = 0;
     std::string tenant;
     std::int64_t tenant_share = 0;  // in the job's queue
-    std::int64_t tenant_lately = 0;
+    std::int64_t tenant_recent_usage = 0;
     std::int64_t tenant_weight = 1;
     GpuMilli tenant_held;     // in the pool
-    GpuMilli tenant_leaving;  // part of tenant_held by terminating pods
+    GpuMilli tenant_terminating;  // part of tenant_held by terminating pods
     std::optional<GpuMilli> tenant_quota;
 };
 // Absent: the job does not wait for its turn in a queue.

@@ -98,7 +98,7 @@ GpuMilli whole_gpus_of(const NodeRow& node, const Resources& amounts) {
     return sum;
 }
 
-GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
+GpuMilli gpus_nominated_on(const ClusterState& state, const NodeRow& node) {
     GpuMilli sum;
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
@@ -112,8 +112,8 @@ GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
 struct NodeGpus {
     GpuMilli total;
     GpuMilli used;  // at most the total
-    GpuMilli claimed;
-    [[nodiscard]] GpuMilli free() const { return std::max(total - used - claimed, GpuMilli{}); }
+    GpuMilli nominated;
+    [[nodiscard]] GpuMilli free() const { return std::max(total - used - nominated, GpuMilli{}); }
 };
 
 NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
@@ -130,12 +130,12 @@ NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
     }
     const GpuMilli fitting = whole_gpus_of(node, used) - whole_gpus_of(node, excess);
     out.used = std::clamp(fitting, GpuMilli{}, out.total);
-    out.claimed = gpus_claimed_on(state, node);
+    out.nominated = gpus_nominated_on(state, node);
     return out;
 }
 
 // GPUs that a pod with whole GPUs can get: rests of GPUs in partial use do not count.
-GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
+GpuMilli completely_idle_on(const ClusterState& state, NodeId id) {
     const Capacity& capacity = state.nodes.capacity();
     const Resources& offered = state.node(id).facts.allocatable;
     GpuMilli sum;
@@ -155,11 +155,11 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.facts = node.facts;
     view.used = used_on(state, node);
     view.excess = beyond(view.used, node.facts.allocatable);
-    view.gpus_claimed = gpus_claimed_on(state, node);
+    view.gpus_nominated = gpus_nominated_on(state, node);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
     const NodeGpus gpus = gpus_of(state, id, view.used, view.excess);
-    view.gpus = states_of(state, id, gpus.total, gpus.used, gpus.claimed);
+    view.gpus = states_of(state, id, gpus.total, gpus.used, gpus.nominated);
     for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -195,9 +195,9 @@ void set_reserve_aside(const PoolRow& pool, PoolView& view) {
 
 // The part of the guarantees that the present nodes do not cover without the reserve.
 GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
-    GpuMilli promised;
-    for (const QueueId root : pool.roots) promised += state.queue(root).guaranteed;
-    return std::max(promised - (pool.offered.gpus - pool.reserve()), GpuMilli{});
+    GpuMilli guaranteed_sum;
+    for (const QueueId root : pool.roots) guaranteed_sum += state.queue(root).guaranteed;
+    return std::max(guaranteed_sum - (pool.offered.gpus - pool.reserve()), GpuMilli{});
 }
 
 namespace {
@@ -270,7 +270,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         if (takes_work(state, id)) {
             view.gpus_free += gpus.free();
             view.gpus_free_largest_on_a_node =
-                std::max(view.gpus_free_largest_on_a_node, wholly_free_on(state, id));
+                std::max(view.gpus_free_largest_on_a_node, completely_idle_on(state, id));
         }
         if (gpus.total > GpuMilli{}) {
             view.gpu_models[node.facts.gpu_model] += whole_gpus_floor(gpus.total);

@@ -145,7 +145,7 @@ Positions positions(const ClusterState& state) {
     Positions out;
     Line line;
     for (const auto& [pool_name, pool] : state.tree.pools_by_name()) {
-        line.leavers.read(state, pool);
+        line.terminating_pods.read(state, pool);
         for (const QueueId queue : state.pool(pool).queues) {
             std::vector<Contender> waiting;
             for (const ClassId id : state.waiting.book().of_queue(queue)) {

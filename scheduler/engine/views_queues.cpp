@@ -42,7 +42,7 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.is_beyond_guarantee = queue.is_beyond_guarantee;
     view.maximum = queue.maximum;
     view.borrowing_limit = queue.borrowing_limit;
-    view.keeps = queue.keeps;
+    view.not_lent = queue.not_lent;
     view.jobs_maximum = queue.jobs_maximum;
     view.gpus_per_job_maximum = queue.gpus_per_job_maximum;
     view.models = queue.models;
@@ -62,7 +62,7 @@ void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         const GpuMilli gpus = state.shape_of(pod).gpus;
-        if (pod.bind.state == BindState::claimed) work.gpus_claimed += gpus;
+        if (pod.bind.state == BindState::claimed) work.gpus_nominated += gpus;
         if (pod.node.exists()) work.gpus_held += gpus;
         if (pod.facts.terminating) continue;
         if (pod.bind.state == BindState::waiting) {
@@ -83,11 +83,11 @@ void add_undeclared(const ClusterState& state, PoolId pool, const view_parts::Wo
     for (auto of = all.undeclared.lower_bound({pool, ""});
          of != all.undeclared.end() && of->first.first == pool; ++of) {
         const QueueWork& work = of->second;
-        const GpuMilli held = work.gpus_held - work.gpus_claimed;
+        const GpuMilli held = work.gpus_held - work.gpus_nominated;
         if (work.jobs_waiting == 0 && work.jobs_running == 0 && held == GpuMilli{}) continue;
         QueueView& view = out.emplace_back();
         view.held = held;
-        view.claimed = work.gpus_claimed;
+        view.nominated = work.gpus_nominated;
         view.jobs_waiting = work.jobs_waiting;
         view.jobs_running = work.jobs_running;
         view.gpus_waiting = work.gpus_waiting;
@@ -113,8 +113,8 @@ QueueWork add_with_children(const ClusterState& state, QueueId id,
     out[position].jobs_waiting = sum.jobs_waiting;
     out[position].jobs_running = sum.jobs_running;
     out[position].gpus_waiting = sum.gpus_waiting;
-    out[position].claimed = sum.gpus_claimed;
-    out[position].held = out[position].held - sum.gpus_claimed;
+    out[position].nominated = sum.gpus_nominated;
+    out[position].held = out[position].held - sum.gpus_nominated;
     return sum;
 }
 

@@ -6,7 +6,7 @@
 #include "scheduler/base/log2.hpp"
 #include "scheduler/engine/views.hpp"
 #include "scheduler/policy/queue_order.hpp"
-#include "scheduler/policy/work_left.hpp"
+#include "scheduler/policy/remaining_work.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/waiting/wait_target.hpp"
@@ -26,12 +26,12 @@ TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line
     const PoolRow& pool = state.pool(job.pool);
     const RunTimeQuestion about = state.run_times.question_about(job);
     TurnView::RunTime out;
-    out.is_told = about.expected > Duration{};
+    out.is_declared = about.expected > Duration{};
     out.is_left = state.run_times.stops_long_for_short(state.queue(job.queue));
     out.gpus = about.gpus;
     out.gpu_exponent_percent = pool.preemption.gpu_exponent_percent;
     if (out.is_left) {
-        out.time = WorkLeft{}.time_left(state, job);
+        out.time = RemainingWork{}.remaining_time(state, job);
     } else {
         out.time = time_of_log2(line.scores.run_time_log2(state, job.waiting.in_class));
     }
@@ -74,14 +74,14 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     const TenantRow& tenant = state.tenant(job.tenant);
     TurnView turn;
     Line line;
-    line.leavers.read(state, job.pool);
+    line.terminating_pods.read(state, job.pool);
     for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
         const QueueRow& queue = state.queue(up);
         const QueueOrder order =
             queue.parent.exists() ? state.queue(queue.parent).order : pool.order;
         turn.levels.push_back({queue.name, order, queue.priority, queue.guaranteed,
-                               queue.account.held.gpus, line.leavers.of_queue(up).gpus,
-                               share_of_queue(state, line, up), lately_of_queue(state, up),
+                               queue.account.held.gpus, line.terminating_pods.of_queue(up).gpus,
+                               share_of_queue(state, line, up), recent_share_of_queue(state, up),
                                queue.weight, queue.is_beyond_guarantee});
     }
     std::reverse(turn.levels.begin(), turn.levels.end());
@@ -91,12 +91,12 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
         state.accounts.aged_priority(job.priority, job.submitted_at) - job.priority;
     turn.waited = std::max(state.now() - job.submitted_at, Duration{});
     if (state.run_times.stops_long_for_short(leaf)) {
-        WorkLeft work;
+        RemainingWork work;
         if (pool.preemption.mode == PreemptionMode::due) {
             turn.due_at = Instant{work.of_waiting(state, job)};
             turn.due_times = std::int64_t{1} << static_cast<unsigned>(job.run.lateness.doublings);
         }
-        turn.begin_by = WorkLeft::begin_by(state, job).value_or(Instant{});
+        turn.begin_by = RemainingWork::begin_by(state, job).value_or(Instant{});
         const auto target = wait_target_of(state, job);
         if (target && state.now() < target->missed_from) {
             turn.sooner_from = target->near_from;
@@ -108,9 +108,9 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;
     turn.tenant_share = share_of_tenant(state, line, job.queue, job.tenant);
-    turn.tenant_lately = lately_of_tenant(state, job.queue, job.tenant);
+    turn.tenant_recent_usage = recent_share_of_tenant(state, job.queue, job.tenant);
     turn.tenant_held = state.tree.held_in_pool(job.tenant, job.pool);
-    turn.tenant_leaving = line.leavers.of_tenant(job.tenant);
+    turn.tenant_terminating = line.terminating_pods.of_tenant(job.tenant);
     turn.tenant_quota = state.tree.pool_quota(job.tenant, job.pool);
     return turn;
 }

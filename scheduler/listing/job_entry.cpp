@@ -26,7 +26,7 @@ void add_load(const ClusterState& state, const PodRow& pod, JobLoad& load) {
         const Resources& request = pod.facts.request;
         load.on_nodes.add({gpus_total(request), request.cpu, request.memory});
     }
-    if (pod.bind.state == BindState::claimed) load.gpus_claimed += gpus;
+    if (pod.bind.state == BindState::claimed) load.gpus_nominated += gpus;
     if (pod.facts.terminating) return;
     if (pod.bind.state == BindState::waiting) {
         load.waits = true;
@@ -49,8 +49,8 @@ JobEntry named(const ObjectKey& key) {
 std::string_view shown_node(const ClusterState& state, const PodRow& pod) {
     if (pod.bind.state == BindState::claimed) return {};
     if (pod.node.exists()) return state.node(pod.node).facts.name;
-    const bool is_told = pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;
-    return is_told ? std::string_view{pod.facts.node} : std::string_view{};
+    const bool is_node_reported = pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;
+    return is_node_reported ? std::string_view{pod.facts.node} : std::string_view{};
 }
 
 std::string shown_queue(const ClusterState& state, const JobRow& job) {
@@ -91,7 +91,7 @@ void EntryReader::add_wait(const ClusterState& state, JobId id, JobEntry& entry)
         entry.waits = WaitKind::in_queue;
         return;
     }
-    if (entry.load.waits || entry.load.gpus_claimed > GpuMilli{} || job.nomination.exists()) {
+    if (entry.load.waits || entry.load.gpus_nominated > GpuMilli{} || job.nomination.exists()) {
         state.waiting.read_readiness(id, ready_);
         if (ready_.waits) {
             entry.held = ready_.hold;

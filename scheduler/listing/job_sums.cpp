@@ -32,7 +32,7 @@ void QueueWork::add(const JobLoad& load, std::int64_t sign) {
     if (load.waits) jobs_waiting += sign;
     if (load.runs) jobs_running += sign;
     gpus_waiting += load.gpus_waiting * sign;
-    gpus_claimed += load.gpus_claimed * sign;
+    gpus_nominated += load.gpus_nominated * sign;
     gpus_held += load.gpus_held * sign;
 }
 
@@ -40,7 +40,7 @@ void QueueWork::add(const QueueWork& other) {
     jobs_waiting += other.jobs_waiting;
     jobs_running += other.jobs_running;
     gpus_waiting += other.gpus_waiting;
-    gpus_claimed += other.gpus_claimed;
+    gpus_nominated += other.gpus_nominated;
     gpus_held += other.gpus_held;
 }
 

@@ -17,7 +17,7 @@ struct QueueWork {
     std::int64_t jobs_waiting = 0;
     std::int64_t jobs_running = 0;
     GpuMilli gpus_waiting;
-    GpuMilli gpus_claimed;
+    GpuMilli gpus_nominated;
     GpuMilli gpus_held;  // including nominated GPUs
     void add(const JobLoad& load, std::int64_t sign);
     void add(const QueueWork& other);

@@ -12,14 +12,14 @@ using ByColumn = boost::container::small_vector<std::int64_t, 16>;
 
 // The requests of the node's pods, by column. Fractions of GPUs count in the column of whole GPUs.
 // Nominated room does not count, because it is not in use yet.
-ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claimed) {
+ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& nominated) {
     const Capacity& capacity = state.nodes.capacity();
     ByColumn used(capacity.columns(), 0);
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
         const Shape& shape = state.shape_of(pod);
         if (pod.bind.state == BindState::claimed) {
-            claimed += shape.gpus;
+            nominated += shape.gpus;
             continue;
         }
         for (const Need& need : shape.needs) {
@@ -49,12 +49,12 @@ void GpuStates::add(const GpuStates& other, std::int64_t times) {
 }
 
 GpuStates states_of(const ClusterState& state, NodeId id, GpuMilli total, GpuMilli used,
-                    GpuMilli claimed) {
+                    GpuMilli nominated) {
     const NodeRow& node = state.node(id);
     GpuStates out;
     out.allocated = used;
-    out.reserved = std::min(total - used, claimed);
-    const GpuMilli idle = std::max(total - used - claimed, GpuMilli{});
+    out.reserved = std::min(total - used, nominated);
+    const GpuMilli idle = std::max(total - used - nominated, GpuMilli{});
     if (!node.facts.ready || !node.facts.unhealthy.empty()) {
         out.failed = idle;
     } else if (node.facts.unschedulable || state.maintenance.is_closed(id)) {
@@ -81,7 +81,7 @@ NodeGlance glance_at(const ClusterState& state, NodeId id) {
     out.pool = node.pool;
     out.gpu_model = node.facts.gpu_model;
     const Capacity& capacity = state.nodes.capacity();
-    const ByColumn used = used_on(state, node, out.claimed);
+    const ByColumn used = used_on(state, node, out.nominated);
     GpuMilli fitting;
     for (std::size_t i = 0; i < used.size(); ++i) {
         const auto column = static_cast<Column>(i);
@@ -93,17 +93,17 @@ NodeGlance glance_at(const ClusterState& state, NodeId id) {
         if (used[i] > 0) fitting += whole(state, node, column, used[i]);
         if (beyond > 0) out.excess += whole(state, node, column, beyond);
         const std::int64_t free = capacity.free(column, id.value());
-        if (free > 0) out.wholly_free += whole(state, node, column, free);
+        if (free > 0) out.completely_idle += whole(state, node, column, free);
     }
     out.used = std::clamp(fitting - out.excess, GpuMilli{}, out.total);
     out.is_closed = state.maintenance.is_closed(id) || !node.facts.unhealthy.empty();
     out.takes_work = takes_work(state, id);
     if (out.takes_work) {
-        out.free = std::max(out.total - out.used - out.claimed, GpuMilli{});
+        out.free = std::max(out.total - out.used - out.nominated, GpuMilli{});
     } else {
-        out.wholly_free = GpuMilli{};
+        out.completely_idle = GpuMilli{};
     }
-    out.states = states_of(state, id, out.total, out.used, out.claimed);
+    out.states = states_of(state, id, out.total, out.used, out.nominated);
     return out;
 }
 
@@ -117,9 +117,9 @@ void PoolSum::count(const NodeGlance& node, std::int64_t sign) {
     excess += node.excess * sign;
     states.add(node.states, sign);
     if (node.takes_work) {
-        const auto at = nodes_by_wholly_free.try_emplace(node.wholly_free).first;
+        const auto at = nodes_by_idle_gpus.try_emplace(node.completely_idle).first;
         at->second += sign;
-        if (at->second == 0) nodes_by_wholly_free.erase(at);
+        if (at->second == 0) nodes_by_idle_gpus.erase(at);
     }
     if (node.total > GpuMilli{}) {
         const auto at = by_model.try_emplace(node.gpu_model).first;
@@ -130,7 +130,7 @@ void PoolSum::count(const NodeGlance& node, std::int64_t sign) {
 }
 
 GpuMilli PoolSum::largest_free() const {
-    return nodes_by_wholly_free.empty() ? GpuMilli{} : nodes_by_wholly_free.rbegin()->first;
+    return nodes_by_idle_gpus.empty() ? GpuMilli{} : nodes_by_idle_gpus.rbegin()->first;
 }
 
 void PoolSums::put(NodeId node, NodeGlance glance) {

@@ -23,7 +23,7 @@ struct GpuStates {
 };
 // Those of a node: what is nominated counts as reserved as far as its victims have terminated.
 GpuStates states_of(const ClusterState& state, NodeId node, GpuMilli total, GpuMilli used,
-                    GpuMilli claimed);
+                    GpuMilli nominated);
 
 // The contribution of one node to the sums of its pool. All amounts are in whole GPUs or fractions
 // of them.
@@ -31,13 +31,13 @@ struct NodeGlance {
     PoolId pool;  // none: the node is unknown and does not count
     GpuMilli total;
     GpuMilli used;  // never more than the total
-    GpuMilli claimed;
+    GpuMilli nominated;
     GpuMilli excess;  // requested amount beyond what the node offers
     bool has_excess = false;
     bool is_closed = false;  // in maintenance, or reported unhealthy
     bool takes_work = false;
     GpuMilli free;         // free for work; zero if the node takes none
-    GpuMilli wholly_free;  // completely idle GPUs that work may use; zero if the node takes none
+    GpuMilli completely_idle;  // completely idle GPUs that work may use; zero if the node takes none
     GpuStates states;
     std::string gpu_model;
     friend bool operator==(const NodeGlance&, const NodeGlance&) = default;
@@ -57,7 +57,7 @@ struct PoolSum {
     GpuMilli free;
     GpuMilli excess;
     GpuStates states;
-    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // only nodes that take work
+    std::map<GpuMilli, std::int64_t> nodes_by_idle_gpus;  // only nodes that take work
     struct OfModel {
         std::int64_t gpus = 0;  // number of whole GPUs
         std::int64_t nodes = 0;

@@ -130,7 +130,7 @@ std::size_t WaitingOrder::waiting_in(QueueId queue) const {
 void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint64_t revision) {
     Queue& queue = queue_at(id);
     const std::int64_t second = state.now().ms() / 1'000;
-    line_.leavers.read(state, state.queue(id).pool);
+    line_.terminating_pods.read(state, state.queue(id).pool);
     if (queue.revision != 0) {
         if (queue.revision == revision && queue.second == second) return;
         const auto groups = static_cast<std::int64_t>(queue.groups.size());
@@ -141,8 +141,8 @@ void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint6
     queue.second = second;
     queue.are_summed = false;
     queue.tiers.clear();
-    line_.leavers = {};  // valid for one Plan: otherwise it would keep pods that are gone
-    line_.leavers.read(state, state.queue(id).pool);
+    line_.terminating_pods = {};  // valid for one Plan: otherwise it would keep pods that are gone
+    line_.terminating_pods.read(state, state.queue(id).pool);
     if (ages(state, id)) return;
     const auto goes_first = [&](const Group* a, const Group* b, bool a_is_older) {
         Contender x = contender(state, a->jobs.front());

@@ -99,9 +99,9 @@ struct EvictPod {
     Duration grace;  // grace period
     CauseBox why;    // always present
     ObjectKey job;   // job of the evicted pod
-    ObjectKey beneficiary;
+    ObjectKey preemptor;
 };
-BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, beneficiary))
+BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, preemptor))
 
 // Sets the number of ranks of an elastic job. Its controller creates missing ranks, or stops
 // surplus ranks, the highest index first, with their own grace periods. It applies only if the job

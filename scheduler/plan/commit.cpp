@@ -29,7 +29,7 @@ void Commit::end_cycle(bool is_unfinished, bool is_idle) {
 bool Commit::place(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
                    CyclePlan::PlacedFor why) {
     const bool is_nominated = why == CyclePlan::PlacedFor::nomination;
-    const LetIn let_in = is_nominated ? LetIn::when_claimed : LetIn::now;
+    const LetIn let_in = is_nominated ? LetIn::when_nominated : LetIn::now;
     if (!state_.bindings.assume(job, round, all_or_nothing, effects_, let_in)) return false;
     for (const Placement& one : round) plan_.placed.push_back({job, one, why});
     return true;
@@ -39,12 +39,12 @@ void Commit::mark_long(JobId job, bool is_long) { state_.run_times.note_long(job
 
 void Commit::nominate(JobId job, const std::vector<Placement>& round,
                       const std::vector<Victim>& victims, EvictionCause cause) {
-    state_.nominations.claim(job, round, victims, cause, effects_);
+    state_.nominations.nominate(job, round, victims, cause, effects_);
     plan_.nominated.push_back({job, round.size(), victims.size()});
     for (const Victim& victim : victims) plan_.evicted.push_back({victim.pod, job, cause});
 }
 
-void Commit::drop_nomination(JobId job) { state_.nominations.drop_claim(job); }
+void Commit::drop_nomination(JobId job) { state_.nominations.drop_nomination(job); }
 
 void Commit::retry_evictions(JobId job) { state_.evictions.evict_postponed(job, effects_); }
 
@@ -68,17 +68,17 @@ void Commit::defer_growth(JobId job, std::int32_t from_rank) {
 }
 
 void Commit::reserve_for_head(PoolId pool, HeadReservation of) {
-    state_.tree.promise(pool, of);
+    state_.tree.set_head_reservation(pool, of);
     plan_.reserved.push_back({pool, of, CyclePlan::ReservedKind::nodes});
 }
 
 void Commit::reserve_quota(PoolId pool, HeadReservation of) {
-    state_.tree.keep_limits(pool, of);
+    state_.tree.keep_quota_reservation(pool, of);
     plan_.reserved.push_back({pool, of, CyclePlan::ReservedKind::quota});
 }
 
 bool Commit::set_quota_reservations(PoolId pool, std::vector<HeadReservation> all) {
-    if (!state_.tree.keep_limits_as(pool, std::move(all))) return false;
+    if (!state_.tree.set_quota_reservations(pool, std::move(all))) return false;
     for (const HeadReservation& one : state_.pool(pool).reservations.under_limits) {
         plan_.reserved.push_back({pool, one, CyclePlan::ReservedKind::quota});
     }

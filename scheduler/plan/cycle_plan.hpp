@@ -27,7 +27,7 @@ struct CyclePlan {
     };
     struct Evicted {
         PodId pod;
-        JobId beneficiary;  // none: its node is drained, or its gang starts again elsewhere
+        JobId preemptor;  // none: its node is drained, or its gang starts again elsewhere
         EvictionCause cause = EvictionCause::reclaimed;
     };
     struct Resized {

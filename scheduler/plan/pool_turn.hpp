@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "scheduler/plan/backfill/limit_holds.hpp"
+#include "scheduler/plan/backfill/quota_reservations.hpp"
 #include "scheduler/plan/backfill/reservation.hpp"
 #include "scheduler/plan/backfill/short_work.hpp"
 #include "scheduler/policy/queue_order.hpp"
@@ -15,11 +15,11 @@ namespace gpuctl {
 struct PoolTurn {
     PoolId pool;
     Line line;                           // the order of its waiting jobs
-    LimitHolds quota;                    // quota reservations for heads of the line
+    QuotaReservations quota;                    // quota reservations for heads of the line
     ShortWork short_work;                // the short-job reserve
     Reservation* reservation = nullptr;  // of the head-of-line job; may be empty
 
-    // The longest time that a job of this namespace waits for its victims, see longest_claim().
+    // The longest time that a job of this namespace waits for its victims, see longest_nomination().
     struct LongestWait {
         std::uint64_t changes = 0;  // PoolRow::changes when it was computed; 0: unknown
         TenantId tenant;
@@ -34,9 +34,9 @@ struct PoolTurn {
         reservation->clear();
         // In a pool where long work is preempted for short work, the first job in order preempts
         // and needs no reservation.
-        line.may_promise = line.keeps_limits = keeps_limits(state.pool(of));
+        line.may_reserve = line.reserves_quota = reserves_quota(state.pool(of));
         line.heads = {};
-        line.leavers = {};
+        line.terminating_pods = {};
         line.passed.clear();
         quota.clear();
         longest_wait = {};

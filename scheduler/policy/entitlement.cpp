@@ -21,7 +21,7 @@ GpuMilli read_demand(const ClusterState& state, QueueId id, Entitlements& out) {
     return own.demand;
 }
 
-Claim claim_of(const ClusterState& state, QueueId id, GpuMilli whole, const Entitlements& out) {
+ShareRequest request_of(const ClusterState& state, QueueId id, GpuMilli whole, const Entitlements& out) {
     const QueueRow& queue = state.queue(id);
     const std::int64_t demand = out.at(id).demand.value();
     const auto cap = queue.cap();
@@ -47,8 +47,8 @@ void divide_among(const ClusterState& state, QueueOrder order, GpuMilli whole,
     const auto guaranteed_in = [&](const std::vector<QueueId>& tier) {
         std::int64_t sum = 0;
         for (const QueueId id : tier) {
-            const Claim claim = claim_of(state, id, whole, out);
-            sum += std::min({claim.guaranteed, claim.demand, claim.cap});
+            const ShareRequest request = request_of(state, id, whole, out);
+            sum += std::min({request.guaranteed, request.demand, request.cap});
         }
         return sum;
     };
@@ -57,10 +57,10 @@ void divide_among(const ClusterState& state, QueueOrder order, GpuMilli whole,
     std::int64_t left = whole.value();
     for (const auto& [priority, tier] : tiers) {
         kept -= guaranteed_in(tier);
-        std::vector<Claim> claims;
-        for (const QueueId id : tier) claims.push_back(claim_of(state, id, whole, out));
+        std::vector<ShareRequest> requests;
+        for (const QueueId id : tier) requests.push_back(request_of(state, id, whole, out));
         const std::vector<std::int64_t> parts =
-            divide(std::max<std::int64_t>(left - kept, 0), claims);
+            divide(std::max<std::int64_t>(left - kept, 0), requests);
         for (std::size_t i = 0; i < tier.size(); ++i) {
             const QueueRow& queue = state.queue(tier[i]);
             out.at(tier[i]).entitled = GpuMilli{parts[i]};

@@ -1,12 +1,12 @@
 #include "scheduler/policy/filter.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
 NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node) {
     if (!passes_cordon(rules, node)) return NodeRefusal::unschedulable;
-    if (!node.unhealthy.empty() && !planted(PlantedBug::ignore_health)) {
+    if (!node.unhealthy.empty() && !has_fault(SeededFault::ignore_health)) {
         return NodeRefusal::unhealthy;
     }
     if (untolerated_taint(rules, node) != nullptr) return NodeRefusal::taint;

@@ -52,26 +52,26 @@ bool comes_before(const ClusterState& state, const JobClass& a, const JobClass& 
 
 }  // namespace
 
-bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other) {
-    const std::uint16_t limits = stopped.block.limits;
+bool is_under_limit_of(const ClusterState& state, const JobClass& limited, const ClassKey& other) {
+    const std::uint16_t limits = limited.block.limits;
     const auto pool_of = [&](const ClassKey& key) { return state.queue(key.queue).pool; };
-    if ((limits & ClassBlock::kOfPool) != 0 && pool_of(stopped.key) == pool_of(other)) return true;
-    if (stopped.key.tenant == other.tenant && state.tenant(other.tenant).has_limits()) return true;
-    for (QueueId up = stopped.key.queue; up.exists(); up = state.queue(up).parent) {
+    if ((limits & ClassBlock::kOfPool) != 0 && pool_of(limited.key) == pool_of(other)) return true;
+    if (limited.key.tenant == other.tenant && state.tenant(other.tenant).has_limits()) return true;
+    for (QueueId up = limited.key.queue; up.exists(); up = state.queue(up).parent) {
         if (state.queue(up).has_limits() && is_below(state, other.queue, up)) return true;
     }
     return false;
 }
 
-bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to) {
+bool yields_across_pools(const ClusterState& state, const JobRow& head, const JobRow& to) {
     return head.pool != to.pool && comes_before(state, to, head);
 }
 
-ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
+ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known) {
     ClassId best;
     for (const auto& [name, other] : state.tree.pools_by_name()) {
-        if (other == pool || !keeps_limits(state.pool(other))) continue;
+        if (other == pool || !reserves_quota(state.pool(other))) continue;
         for (const QueueId queue : state.pool(other).queues) {
             for (const ClassId id : state.waiting.book().of_queue(queue)) {
                 const JobClass& of = state.waiting.book().at(id);
@@ -81,7 +81,7 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
                     return one.exists() && !comes_before(state, of, state.waiting.book().at(one));
                 };
                 if (comes_after(before) || comes_after(best)) continue;
-                if (!known.has_answer_elsewhere(state, id)) best = id;
+                if (!known.has_answer_in_other_pool(state, id)) best = id;
             }
         }
     }
@@ -100,11 +100,11 @@ bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.waiting.book().at(known);
         return share_a_limit(state, of, head) &&  // false if the class was removed
-               !gives_way_elsewhere(state, first_of(state, head), first_of(state, of));
+               !yields_across_pools(state, first_of(state, head), first_of(state, of));
     });
 }
 
-bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id) const {
+bool LimitHeads::has_answer_in_other_pool(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
     const JobClass& of = state.waiting.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {

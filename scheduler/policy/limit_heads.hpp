@@ -23,7 +23,7 @@ public:
     // Looks for the heads of all limits, and for heads only.
     void look_for_all() { looks_for_all_ = true; }
     // Adds a job with a reservation of nodes: the rest of its limits is reserved for it, too.
-    void note_promised(JobId job) { jobs_.push_back(job); }
+    void note_head_reservation(JobId job) { jobs_.push_back(job); }
     void note(const ClusterState& state, ClassId head);
     // Passes over a head for which nothing can be reserved, because the time at which it fits is
     // unknown. The next class is tried.
@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
     // The same for a class of another pool: of the heads of other pools, only those before it
     // count.
-    [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id) const;
+    [[nodiscard]] bool has_answer_in_other_pool(const ClusterState& state, ClassId id) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 
@@ -52,24 +52,24 @@ private:
 
 // True if the pool reserves quota for heads under limits. Otherwise other jobs pass a job that a
 // limit blocks, or the job preempts, if long work is preempted for short work.
-inline bool keeps_limits(const PoolRow& pool) {
+inline bool reserves_quota(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
 
 // True if the head waits in another pool and is after `to`: it has lower priority, or the same
 // priority and a later arrival. Its quota reservation does not apply to `to`, which may be a head
 // itself.
-bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to);
+bool yields_across_pools(const ClusterState& state, const JobRow& head, const JobRow& to);
 
 // The quota of a namespace spans all pools, and pools have no order among each other. This function
 // returns the first class of another pool that waits for the quota: by priority with ageing, then
 // by arrival. It excludes classes after `before` in that order, and classes with an answer.
-ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
+ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known);
 
 // True if a job like `other` counts against a limit of the class, whether that limit blocked the
 // class or not. The part that queues of the pool do not lend each other counts only if it blocked
 // the class.
-bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other);
+bool is_under_limit_of(const ClusterState& state, const JobClass& limited, const ClassKey& other);
 
 }  // namespace gpuctl

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/share.hpp"
 
 namespace gpuctl {
@@ -60,7 +60,7 @@ constexpr Terms terms_of(QueueOrder order) {
 }
 
 Terms terms_for(QueueOrder order) {
-    return terms_of(planted(PlantedBug::one_order_for_all) ? QueueOrder::fair_share : order);
+    return terms_of(has_fault(SeededFault::one_order_for_all) ? QueueOrder::fair_share : order);
 }
 
 bool resumes(const JobClass& of) { return (of.key.ask.front() & 2U) != 0; }
@@ -72,23 +72,23 @@ std::int64_t priority_of(const ClusterState& state, const Contender& one) {
 Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
-                      const Load& leaving) {
+                      const Load& terminating) {
     // The stored share is out of date if a tick has ended, or a node was added, since the last
     // Plan. Then readers compute it.
     const bool is_known =
         account.share >= 0 && !state.pool(pool).shares_stale && !state.accounts.is_tick_over();
-    if (is_known && leaving == Load{}) return account.share;
+    if (is_known && terminating == Load{}) return account.share;
     Load held = account.held;
-    held.add(leaving, -1);
+    held.add(terminating, -1);
     return dominant_share(held, state.accounts.usage_of(account), state.pool(pool).offered);
 }
 
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
-    return state.queue(queue).account.held.gpus - line.leavers.of_queue(queue).gpus;
+    return state.queue(queue).account.held.gpus - line.terminating_pods.of_queue(queue).gpus;
 }
 
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool) {
-    return state.tree.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant);
+    return state.tree.held_in_pool(tenant, pool) - line.terminating_pods.of_tenant(tenant);
 }
 
 // GPUs held in the pool, relative to the maximum of the tenant: its quota, or the whole pool
@@ -107,8 +107,8 @@ Order compare_tenants(const ClusterState& state, const Line& line, QueueId leaf,
     const Order order = compare_share({share_of_tenant(state, line, leaf, x), of_x},
                                       {share_of_tenant(state, line, leaf, y), of_y});
     if (order != Order::equal) return order;
-    return compare_share({lately_of_tenant(state, leaf, x), of_x},
-                         {lately_of_tenant(state, leaf, y), of_y});
+    return compare_share({recent_share_of_tenant(state, leaf, x), of_x},
+                         {recent_share_of_tenant(state, leaf, y), of_y});
 }
 
 Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobTerm term,
@@ -121,17 +121,17 @@ Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobT
             return Order::equal;
         case JobTerm::priority: {
             const Order order = higher_first(priority_of(state, a), priority_of(state, b));
-            return planted(PlantedBug::low_priority_first) ? 0 <=> order : order;
+            return has_fault(SeededFault::low_priority_first) ? 0 <=> order : order;
         }
         case JobTerm::tenant_share:
-            if (x == y || planted(PlantedBug::ignore_tenant_shares)) return Order::equal;
+            if (x == y || has_fault(SeededFault::ignore_tenant_shares)) return Order::equal;
             return compare_tenants(state, line, queue_id, x, y);
         case JobTerm::tenant_quota:
             if (x == y) return Order::equal;
             return compare_share(quota_part(state, line, pool, x),
                                  quota_part(state, line, pool, y));
         case JobTerm::run_time:
-            return line.scores.compare(state, a.id, b.id, line.may_promise);
+            return line.scores.compare(state, a.id, b.id, line.may_reserve);
     }
     return Order::equal;
 }
@@ -145,7 +145,7 @@ bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Cont
     const Shape& shape = state.shape_of(ShapeId{next.of->key.ask[2]});  // see ask_of()
     const PlacementRules& rules = state.rules_of(shape);
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
-        const GpuMilli held = model.held - line.leavers.of_model(id, model.limit.model);
+        const GpuMilli held = model.held - line.terminating_pods.of_model(id, model.limit.model);
         return held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
                takes_gpu_model(rules, model.limit.model);
     });
@@ -168,12 +168,12 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, Queu
         case QueueTerm::none:
             return Order::equal;
         case QueueTerm::priority:
-            if (planted(PlantedBug::ignore_queue_priority)) return Order::equal;
+            if (has_fault(SeededFault::ignore_queue_priority)) return Order::equal;
             return higher_first(a.priority, b.priority);
         case QueueTerm::next_job:
             return higher_first(priority_of(state, next_a), priority_of(state, next_b));
         case QueueTerm::under_guarantee:
-            if (planted(PlantedBug::ignore_guarantees)) return Order::equal;
+            if (has_fault(SeededFault::ignore_guarantees)) return Order::equal;
             return higher_first(is_owed(state, line, id_a, next_a) ? 1 : 0,
                                 is_owed(state, line, id_b, next_b) ? 1 : 0);
         case QueueTerm::guarantee_part:
@@ -184,17 +184,17 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, Queu
         case QueueTerm::run_time: {
             const PreemptionPolicy& policy = state.pool(a.pool).preemption;
             if (!policy.stops_by_run_time()) return Order::equal;
-            return line.scores.compare(state, next_a.id, next_b.id, line.may_promise);
+            return line.scores.compare(state, next_a.id, next_b.id, line.may_reserve);
         }
         case QueueTerm::share: {
-            const bool alike = planted(PlantedBug::ignore_queue_weights);
+            const bool alike = has_fault(SeededFault::ignore_queue_weights);
             const std::int64_t of_a = alike ? 1 : a.weight;
             const std::int64_t of_b = alike ? 1 : b.weight;
             const Order order = compare_share({share_of_queue(state, line, id_a), of_a},
                                               {share_of_queue(state, line, id_b), of_b});
             if (order != Order::equal) return order;
-            return compare_share({lately_of_queue(state, id_a), of_a},
-                                 {lately_of_queue(state, id_b), of_b});
+            return compare_share({recent_share_of_queue(state, id_a), of_a},
+                                 {recent_share_of_queue(state, id_b), of_b});
         }
     }
     return Order::equal;
@@ -244,7 +244,7 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
         }
         best = id;
         // Seeded fault: further up the leaf itself is compared, not its branch.
-        best_queue = planted(PlantedBug::compare_leaves_only)
+        best_queue = has_fault(SeededFault::compare_leaves_only)
                          ? state.waiting.book().at(id).key.queue
                          : queue;
     }
@@ -259,16 +259,16 @@ bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.waiting.book().at(id);
     // Changes since its refusal may give the class another turn. Until it has had that turn, it is
     // a head.
-    if (has_only_heads) return keeps_limits && heads.offers(state, id);
+    if (has_only_heads) return reserves_quota && heads.offers(state, id);
     if (!state.waiting.is_blocked(of)) return true;
-    if (of.block.is_limited) return keeps_limits && heads.offers(state, id);
-    return may_promise && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
+    if (of.block.is_limited) return reserves_quota && heads.offers(state, id);
+    return may_reserve && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }
 
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue) {
     const QueueRow& row = state.queue(queue);
-    return share_of(state, row.pool, row.account, line.leavers.of_queue(queue));
+    return share_of(state, row.pool, row.account, line.terminating_pods.of_queue(queue));
 }
 
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
@@ -276,26 +276,26 @@ std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueI
     const QueueRow& row = state.queue(leaf);
     if (tenant.value() >= row.by_tenant.size()) return 0;
     return share_of(state, row.pool, row.by_tenant[tenant.value()],
-                    line.leavers.of_tenant(leaf, tenant));
+                    line.terminating_pods.of_tenant(leaf, tenant));
 }
 
 namespace {
 
-std::int64_t lately_of(const ClusterState& state, PoolId pool, const Account& account) {
-    return share_lately(account.held, state.accounts.usage_of(account), state.now(),
+std::int64_t recent_share_of(const ClusterState& state, PoolId pool, const Account& account) {
+    return compute_recent_share(account.held, state.accounts.usage_of(account), state.now(),
                         state.policy().usage_half_life, state.pool(pool).offered);
 }
 
 }  // namespace
 
-std::int64_t lately_of_queue(const ClusterState& state, QueueId queue) {
-    return lately_of(state, state.queue(queue).pool, state.queue(queue).account);
+std::int64_t recent_share_of_queue(const ClusterState& state, QueueId queue) {
+    return recent_share_of(state, state.queue(queue).pool, state.queue(queue).account);
 }
 
-std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant) {
+std::int64_t recent_share_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant) {
     const QueueRow& row = state.queue(leaf);
     if (tenant.value() >= row.by_tenant.size()) return 0;
-    return lately_of(state, row.pool, row.by_tenant[tenant.value()]);
+    return recent_share_of(state, row.pool, row.by_tenant[tenant.value()]);
 }
 
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
@@ -306,12 +306,12 @@ bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const
         const Order found = compare_jobs(state, queue, line, term, a, b);
         if (found != Order::equal) return found == Order::less;
     }
-    return (a.job < b.job) != planted(PlantedBug::youngest_first);
+    return (a.job < b.job) != has_fault(SeededFault::youngest_first);
 }
 
 ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
     const PoolRow& row = state.pool(pool);
-    line.leavers.read(state, pool);
+    line.terminating_pods.read(state, pool);
     const ClassId best = next_of(state, row.order, row.roots, line);
     const ClassId system = next_in_leaf(state, state.tree.system_queue(pool), line);
     if (!system.exists() || (best.exists() && resumes(state.waiting.book().at(best)) &&

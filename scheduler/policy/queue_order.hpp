@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "scheduler/policy/leavers.hpp"
+#include "scheduler/policy/terminating_pods.hpp"
 #include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/policy/shortest_first.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -16,15 +16,15 @@ namespace gpuctl {
 struct Line {
     // A reservation may be made: there is none yet in this Plan. The head of the line may be a
     // class that was refused before.
-    bool may_promise = false;
+    bool may_reserve = false;
     std::vector<ClassId> passed;  // classes for which no reservation is possible
     // Quota is reserved for the head of the line under each limit. `heads` has the heads that were
     // found so far.
-    bool keeps_limits = false;
+    bool reserves_quota = false;
     bool has_only_heads = false;  // only heads are looked for
     LimitHeads heads;
     ShortestFirst scores;
-    Leavers leavers;  // of the pool of this line
+    TerminatingPods terminating_pods;  // of the pool of this line
 
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 };
@@ -39,13 +39,13 @@ struct Contender {
     WaitingJob job;
 };
 
-// The dominant share without terminating pods (see Leavers), in parts of kShareWhole.
+// The dominant share without terminating pods (see TerminatingPods), in parts of kShareWhole.
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
                              TenantId tenant);
-// Recent usage as a share, which breaks ties of equal shares; see share_lately().
-std::int64_t lately_of_queue(const ClusterState& state, QueueId queue);
-std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
+// Recent usage as a share, which breaks ties of equal shares; see compute_recent_share().
+std::int64_t recent_share_of_queue(const ClusterState& state, QueueId queue);
+std::int64_t recent_share_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
 
 // True if job `a` of the queue is tried before job `b`.
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <optional>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -73,7 +73,7 @@ bool matches_selector(const PlacementRules& rules, const NodeFacts& node) {
     for (const auto& [key, value] : rules.node_selector) {
         const auto label = node.labels.find(key);
         const bool is_other = label == node.labels.end() || label->second != value;
-        if (is_other && !planted(PlantedBug::ignore_node_selectors)) return false;
+        if (is_other && !has_fault(SeededFault::ignore_node_selectors)) return false;
     }
     if (!rules.required_affinity) return true;
     return std::any_of(rules.required_affinity->begin(), rules.required_affinity->end(),

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/log2.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
@@ -77,7 +77,7 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
         if (is_aged(x)) return std::strong_ordering::equal;  // then the older one precedes
     }
     const auto late = state.run_times.late_from(state.queue(x.key.queue).pool);
-    if (late && !planted(PlantedBug::long_jobs_begin_last)) {
+    if (late && !has_fault(SeededFault::long_jobs_begin_last)) {
         const Duration left_a = look_up(state, a).left;
         const Duration left_b = look_up(state, b).left;
         if (left_a >= *late || left_b >= *late) return left_b <=> left_a;

@@ -9,7 +9,7 @@
 // jobs must count, but not dominate.
 //
 // If the pool preempts long work for short work (docs/adr/0018), the run time is the remaining run
-// time times the GPUs (work_left.hpp), as in the rule for preemption. If the pool orders by due
+// time times the GPUs (remaining_work.hpp), as in the rule for preemption. If the pool orders by due
 // times, the due time replaces it. A job that must begin now, because it would run alone after all
 // other work otherwise, precedes all of these; of several such jobs the longest is first.
 //
@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scheduler/policy/work_left.hpp"
+#include "scheduler/policy/remaining_work.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -52,7 +52,7 @@ private:
     };
     const Kept& look_up(const ClusterState& state, ClassId id);
     std::vector<Kept> kept_;  // by ClassId
-    WorkLeft left_;
+    RemainingWork left_;
     std::vector<Duration> runs_;
 };
 

@@ -1,6 +1,6 @@
 #include "scheduler/policy/filter.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -18,7 +18,7 @@ const Taint* untolerated_taint(const PlacementRules& rules, const NodeFacts& nod
         for (const Toleration& toleration : rules.tolerations) {
             tolerated = tolerated || tolerates(toleration, taint);
         }
-        if (!tolerated && !planted(PlantedBug::ignore_taints)) return &taint;
+        if (!tolerated && !has_fault(SeededFault::ignore_taints)) return &taint;
     }
     return nullptr;
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -10,7 +10,7 @@ const VolumeRule* unreachable_volume(const PlacementRules& rules, const NodeFact
         const bool is_reached =
             std::any_of(volume.terms.begin(), volume.terms.end(),
                         [&node](const SelectorTerm& term) { return matches_term(term, node); });
-        if (!is_reached && !planted(PlantedBug::ignore_volumes)) return &volume;
+        if (!is_reached && !has_fault(SeededFault::ignore_volumes)) return &volume;
     }
     return nullptr;
 }

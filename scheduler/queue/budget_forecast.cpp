@@ -30,22 +30,22 @@ struct Stretch {
     // GPUs need; or never. Afterwards `left` is the amount left at the end of the period.
     Instant begins(const BudgetQuestion& question) {
         Instant found;
-        Instant moment = std::max(at, question.from);
+        Instant start = std::max(at, question.from);
         for (auto next = back.begin();; ++next) {
             const Instant until = next == back.end() ? period.end : next->first;
-            if (!found.happened() && moment < until) found = between(moment, until, question);
+            if (!found.happened() && start < until) found = between(start, until, question);
             if (next == back.end()) return found;
             left = clamped(left + next->second);
-            moment = std::max(moment, next->first);
+            start = std::max(start, next->first);
         }
     }
 
 private:
-    [[nodiscard]] Instant between(Instant moment, Instant until,
+    [[nodiscard]] Instant between(Instant start, Instant until,
                                   const BudgetQuestion& question) const {
-        Duration time = period.end - moment;
+        Duration time = period.end - start;
         if (question.limit > Duration{}) time = std::min(time, question.limit);
-        if (gpu_time(question.gpus, time) <= left) return moment;
+        if (gpu_time(question.gpus, time) <= left) return start;
         if (left <= GpuTime{} || question.gpus <= GpuMilli{}) return {};
         const Instant short_enough{period.end.ms() - left.value() / question.gpus.value()};
         return short_enough < until ? short_enough : Instant{};

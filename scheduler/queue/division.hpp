@@ -7,7 +7,7 @@
 
 namespace gpuctl {
 
-struct Claim {
+struct ShareRequest {
     std::int64_t weight = 1;      // >= 1
     std::int64_t guaranteed = 0;  // it gets at least this amount, up to its demand
     std::int64_t demand = 0;      // the amount that it could use: held and waited for
@@ -18,6 +18,6 @@ struct Claim {
 // proportion if the whole is too small for that. Then each further unit goes to the claimant with
 // unmet demand that has the smallest amount for its weight, the first of equals. Nothing is left
 // over while any demand is unmet.
-std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<Claim>& claims);
+std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<ShareRequest>& requests);
 
 }  // namespace gpuctl

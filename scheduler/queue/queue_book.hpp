@@ -50,14 +50,14 @@ struct ClassBlock {
     // the class's queue or a queue above it holds less, or may hold more
     static constexpr std::uint16_t kQueueShrinks = 2;
     static constexpr std::uint16_t kTenantShrinks = 4;  // its tenant holds less, or may hold more
-    static constexpr std::uint16_t kPromise = 8;        // the head-of-line reservation
+    static constexpr std::uint16_t kHeadReservation = 8;        // the head-of-line reservation
     static constexpr std::uint16_t kShortWork = 16;     // room beyond the short-job reserve
     // what queues of the pool do not lend to each other
     static constexpr std::uint16_t kPoolLending = 32;
     static constexpr std::uint16_t kVictims = 64;  // more pods of its queue could be preempted
     // more pods could be reclaimed from queues of its pool
     static constexpr std::uint16_t kPoolVictims = 128;
-    static constexpr std::uint16_t kLimitsKept = 256;  // a quota reservation of another job
+    static constexpr std::uint16_t kQuotaReservation = 256;  // a quota reservation of another job
     Reason reason = Reason::none;
     std::uint16_t watch = 0;  // 0: not blocked
     // A limit blocks the class and room would not help, so it gets no reservation of nodes.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
@@ -34,17 +34,17 @@ std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& wh
     const UsageAmounts of = amounts_of(whole);
     std::int64_t most = 0;
     for (std::size_t i = 0; i < of.size(); ++i) {
-        if (of[i] == 0 || (i > 0 && planted(PlantedBug::share_of_gpus_only))) continue;
+        if (of[i] == 0 || (i > 0 && has_fault(SeededFault::share_of_gpus_only))) continue;
         if (has[i] == 0 && usage.mean[i] == 0) continue;
         most = std::max(most, part_of(has[i], usage.mean[i], of[i]));
     }
     return most;
 }
 
-std::int64_t share_lately(const Load& held, Usage usage, Instant now, Duration half_life,
+std::int64_t compute_recent_share(const Load& held, Usage usage, Instant now, Duration half_life,
                           const Load& whole) {
     const std::int64_t tick = tick_ms(half_life);
-    if (tick == 0 || planted(PlantedBug::equal_shares_by_age)) return 0;
+    if (tick == 0 || has_fault(SeededFault::equal_shares_by_age)) return 0;
     usage.note(held, now);
     const UsageAmounts of = amounts_of(whole);
     Wide most = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -60,18 +60,18 @@ void Spending::release(GpuMilli gpus, Instant end, Instant now) {
     ending_sum_ -= static_cast<Wide>(gpus.value()) * (end - period_.begin).ms();
 }
 
-void Spending::claim(GpuMilli gpus, Duration limit) { claimed_[limit] += gpus; }
+void Spending::add_nomination(GpuMilli gpus, Duration limit) { nominated_[limit] += gpus; }
 
-void Spending::unclaim(GpuMilli gpus, Duration limit) {
-    const auto found = claimed_.find(limit);
-    if (found == claimed_.end()) return;  // verify() reports the difference
+void Spending::withdraw_nomination(GpuMilli gpus, Duration limit) {
+    const auto found = nominated_.find(limit);
+    if (found == nominated_.end()) return;  // verify() reports the difference
     found->second -= gpus;
-    if (found->second == GpuMilli{}) claimed_.erase(found);
+    if (found->second == GpuMilli{}) nominated_.erase(found);
 }
 
-GpuMilli Spending::claimed() const {
+GpuMilli Spending::nominated() const {
     GpuMilli sum;
-    for (const auto& [limit, gpus] : claimed_) sum += gpus;
+    for (const auto& [limit, gpus] : nominated_) sum += gpus;
     return sum;
 }
 
@@ -92,7 +92,7 @@ bool Spending::turn(const BudgetPolicy& policy, Instant now) {
         advance(period_.end);
         const GpuTime left = clamped(policy.amount + carried_ - used_);
         carried_ = std::min(left, policy.carry_over);
-        if (planted(PlantedBug::forgive_overdrafts)) carried_ = std::max(carried_, GpuTime{});
+        if (has_fault(SeededFault::forgive_overdrafts)) carried_ = std::max(carried_, GpuTime{});
         used_ = GpuTime{};
         period_ = period_at(policy, period_.end);
         sum_up();
@@ -111,7 +111,7 @@ GpuTime Spending::committed(Instant now) const {
         sum += static_cast<Wide>(gpus.value()) * (now - end).ms();
     }
     sum += static_cast<Wide>(endless.value()) * (period_.end - now).ms();
-    sum += committed_to_claims(now);
+    sum += committed_to_nominations(now);
     return GpuTime{static_cast<std::int64_t>(std::clamp<Wide>(sum, 0, kGpuTimeMost.value()))};
 }
 
@@ -122,16 +122,16 @@ std::vector<BudgetDraw> Spending::draws(Instant now) const {
         out.push_back({gpus, end, {}});
         endless -= gpus;
     }
-    for (const auto& [limit, gpus] : claimed_) {
+    for (const auto& [limit, gpus] : nominated_) {
         out.push_back({gpus, limit > Duration{} ? now + limit : Instant{}, {}});
     }
     if (endless > GpuMilli{}) out.push_back({endless, {}, {}});
     return out;
 }
 
-Wide Spending::committed_to_claims(Instant now) const {
+Wide Spending::committed_to_nominations(Instant now) const {
     Wide sum = 0;
-    for (const auto& [limit, gpus] : claimed_) sum += needed(gpus, limit, now).value();
+    for (const auto& [limit, gpus] : nominated_) sum += needed(gpus, limit, now).value();
     return sum;
 }
 
@@ -146,14 +146,14 @@ Instant Spending::fits_from(GpuMilli gpus, GpuTime left) const {
     return Instant{period_.end.ms() - left.value() / gpus.value()};
 }
 
-Instant Spending::fits_beside_claims_from(GpuMilli gpus, Duration limit, GpuTime left,
+Instant Spending::fits_with_nominations_from(GpuMilli gpus, Duration limit, GpuTime left,
                                           Instant now) const {
-    const Wide most = left.value() + committed_to_claims(now);
+    const Wide most = left.value() + committed_to_nominations(now);
     Instant too_soon = now;
     Instant enough = period_.end;
     while ((enough - too_soon).ms() > 1) {
         const Instant middle{too_soon.ms() + (enough - too_soon).ms() / 2};
-        const Wide needs = needed(gpus, limit, middle).value() + committed_to_claims(middle);
+        const Wide needs = needed(gpus, limit, middle).value() + committed_to_nominations(middle);
         (needs <= most ? enough : too_soon) = middle;
     }
     return enough;

@@ -46,8 +46,8 @@ public:
     void hold(GpuMilli gpus, Instant end, Instant now);
     void release(GpuMilli gpus, Instant end, Instant now);
     // Capacity is earmarked for this number of GPUs, which will be held for `limit`; 0: no limit.
-    void claim(GpuMilli gpus, Duration limit);
-    void unclaim(GpuMilli gpus, Duration limit);
+    void add_nomination(GpuMilli gpus, Duration limit);
+    void withdraw_nomination(GpuMilli gpus, Duration limit);
     // Ends the current period, and every later period that is over. The unused rest, or the
     // overdraft, moves to the next period.
     bool turn(const BudgetPolicy& policy, Instant now);
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] GpuTime used(Instant now) const;
     [[nodiscard]] GpuTime committed(Instant now) const;
     [[nodiscard]] GpuMilli held() const { return held_; }
-    [[nodiscard]] GpuMilli claimed() const;
+    [[nodiscard]] GpuMilli nominated() const;
     // Held and earmarked capacity, each with its limit.
     [[nodiscard]] std::vector<BudgetDraw> draws(Instant now) const;
     // The GPU time needed in this period by GPUs that are held from now on; limit 0: no limit.
@@ -67,13 +67,13 @@ public:
     [[nodiscard]] Instant fits_from(GpuMilli gpus, GpuTime left) const;
     // The time at which they could begin if earmarked capacity does not begin. What is committed to
     // it shrinks towards the end of the period.
-    [[nodiscard]] Instant fits_beside_claims_from(GpuMilli gpus, Duration limit, GpuTime left,
+    [[nodiscard]] Instant fits_with_nominations_from(GpuMilli gpus, Duration limit, GpuTime left,
                                                   Instant now) const;
 
 private:
     void advance(Instant now);
     void sum_up();
-    [[nodiscard]] Wide committed_to_claims(Instant now) const;
+    [[nodiscard]] Wide committed_to_nominations(Instant now) const;
 
     Period period_;
     Instant since_;  // time of the sums in this object
@@ -81,7 +81,7 @@ private:
     GpuTime carried_;
     GpuMilli held_;
     std::map<Instant, GpuMilli> ends_;  // ends of held GPUs in the future
-    std::map<Duration, GpuMilli> claimed_;
+    std::map<Duration, GpuMilli> nominated_;
     // The part of `ends_` that is within the period: GPUs, and GPUs times milliseconds from its
     // beginning.
     GpuMilli ending_;

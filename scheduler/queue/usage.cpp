@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
@@ -13,7 +13,7 @@ constexpr std::int64_t kWhole = std::int64_t{1} << 32;
 constexpr std::int64_t kLeft = 4'112'874'773;
 
 std::int64_t after_tick(std::int64_t mean, std::int64_t of_tick) {
-    const std::int64_t left = planted(PlantedBug::forget_decay) ? kWhole : kLeft;
+    const std::int64_t left = has_fault(SeededFault::forget_decay) ? kWhole : kLeft;
     const Wide sum = static_cast<Wide>(mean) * left + static_cast<Wide>(of_tick) * (kWhole - kLeft);
     return static_cast<std::int64_t>(sum / kWhole);
 }

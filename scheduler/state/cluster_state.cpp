@@ -1,7 +1,7 @@
 // Entry of events, leadership, timers.
 
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/jobs/retention.hpp"
 #include "scheduler/state/waiting/wait_target.hpp"
 
@@ -65,12 +65,12 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
     // What an earlier term sent may or may not have arrived. Binds stay assumed and are sent again
     // by the next Plan; workloads at once. Both are idempotent by uid.
     for (const auto& [key, id] : jobs.job_ids()) {
-        if (planted(PlantedBug::forget_open_workloads)) break;
+        if (has_fault(SeededFault::forget_open_workloads)) break;
         workloads.forget_answer(id);
         elastic.forget_answer(id);
     }
     workloads.send_due_workloads(effects);
-    if (!planted(PlantedBug::forget_wake_in_a_new_term)) session.request_wake(effects, true);
+    if (!has_fault(SeededFault::forget_wake_in_a_new_term)) session.request_wake(effects, true);
 }
 
 void ClusterState::on(const WokeUp&, EffectList& effects) {

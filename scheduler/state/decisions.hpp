@@ -23,7 +23,7 @@ struct Placement {
 
 // When budgets of GPU time are asked whether a round may begin. Room that was claimed was granted
 // by them when it was: what they granted then holds, as for running jobs (ADR 0022).
-enum class LetIn : std::uint8_t { now, when_claimed };
+enum class LetIn : std::uint8_t { now, when_nominated };
 
 // One to be stopped for another job, and what that costs.
 struct Victim {
@@ -34,8 +34,8 @@ struct Victim {
 
 // How long room is kept for a job while others stop: as long as the slowest of them may take, and a
 // while for the API server, the kubelet and the watch.
-constexpr Duration kClaimSpare = Duration::seconds(60);
-constexpr Duration claim_lasts(Duration grace) { return grace + kClaimSpare; }
+constexpr Duration kNominationSpare = Duration::seconds(60);
+constexpr Duration nomination_lasts(Duration grace) { return grace + kNominationSpare; }
 
 // What a job could have placed now, or why nothing (see readiness.cpp).
 struct Readiness {

@@ -97,7 +97,7 @@ struct PoolBase {
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
-    std::uint64_t leaving = 1;    // moves when a pod on its nodes gets on its way out, or stays
+    std::uint64_t terminations = 1;    // moves when a pod on its nodes gets on its way out, or stays
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
@@ -110,12 +110,12 @@ struct PoolHoldings {
     Load offered;                        // by its known nodes: what shares are shares of
     bool shares_stale = false;           // `offered` changed since they were computed
     GpuMilli held;                       // by its queues
-    GpuMilli kept;                       // with what they keep back
-    std::vector<ModelRoom> models_kept;  // by the policy, in the order of its queues
+    GpuMilli held_or_reserved;                       // with what they keep back
+    std::vector<ModelRoom> reserved_models;  // by the policy, in the order of its queues
     // Null: no queue of it keeps any of the model back.
-    ModelRoom* kept_of(std::string_view model) { return room_of(models_kept, model); }
-    [[nodiscard]] const ModelRoom* kept_of(std::string_view model) const {
-        return room_of(models_kept, model);
+    ModelRoom* find_reserved_model(std::string_view model) { return room_of(reserved_models, model); }
+    [[nodiscard]] const ModelRoom* find_reserved_model(std::string_view model) const {
+        return room_of(reserved_models, model);
     }
     GpuMilli held_by_growing;              // of `held`: by what may use the reserve
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
@@ -141,8 +141,8 @@ struct Account {
 struct ModelHolding {
     ModelLimit limit;
     GpuMilli held;
-    GpuMilli claimed;  // of `held`: of what still leaves
-    GpuMilli keeps;    // of its guarantee, not lent while it is idle
+    GpuMilli nominated;  // of `held`: of what still leaves
+    GpuMilli not_lent;    // of its guarantee, not lent while it is idle
 };
 
 // A queue's place in the tree, what the policy says of it, and counters of its changes.
@@ -161,7 +161,7 @@ struct QueueBase {
     GpuMilli guaranteed;  // no less than its sub-queues' together
     std::optional<GpuMilli> maximum;
     std::optional<GpuMilli> borrowing_limit;
-    GpuMilli keeps;  // of its guarantee, not lent while it is idle
+    GpuMilli not_lent;  // of its guarantee, not lent while it is idle
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
     std::vector<ModelHolding> models;
@@ -177,12 +177,12 @@ struct QueueBase {
 struct QueueHoldings {
     // Charged to it by name: what its own jobs hold, and how many jobs those are.
     Load direct;
-    GpuMilli claimed;  // of `direct`: what others are still being stopped for
+    GpuMilli nominated;  // of `direct`: what others are still being stopped for
     std::int64_t jobs_direct = 0;
     // The same with every queue below it.
     Account account;
     std::int64_t jobs_held = 0;
-    GpuMilli kept_below;             // what its children keep
+    GpuMilli held_or_reserved_below;             // what its children keep
     std::vector<Account> by_tenant;  // of `direct`, by TenantId
 };
 
@@ -212,10 +212,10 @@ struct QueueRow : QueueBase, QueueHoldings, QueueVictims {
     [[nodiscard]] bool has_limits() const { return cap() || jobs_maximum || !models.empty(); }
     // What no other queue can have: held by it, or kept back for it, or for what is below it; and
     // the same if what its children keep, or its own jobs hold, were `more`.
-    [[nodiscard]] GpuMilli kept_with(GpuMilli more) const {
-        return std::max(keeps, kept_below + direct.gpus + more);
+    [[nodiscard]] GpuMilli held_or_reserved_with(GpuMilli more) const {
+        return std::max(not_lent, held_or_reserved_below + direct.gpus + more);
     }
-    [[nodiscard]] GpuMilli kept() const { return kept_with(GpuMilli{}); }
+    [[nodiscard]] GpuMilli held_or_reserved() const { return held_or_reserved_with(GpuMilli{}); }
 };
 
 // What the policy says of a namespace, and counters of its changes.
@@ -228,7 +228,7 @@ struct TenantBase {
     std::string queue;
     std::vector<std::pair<PoolId, GpuMilli>> pool_quotas;
     std::uint64_t shrinks = 1;
-    std::uint64_t leaving = 1;  // moves when pods of it begin to leave, or stay after all
+    std::uint64_t terminations = 1;  // moves when pods of it begin to leave, or stay after all
     // Of all pools together.
     [[nodiscard]] bool has_quota() const { return gpu_maximum || cpu_maximum || memory_maximum; }
     [[nodiscard]] bool has_limits() const { return has_quota() || !pool_quotas.empty(); }

@@ -93,12 +93,12 @@ void remove_one_by_one(Trial& trial, const std::vector<std::string>& uids) {
     }
 }
 
-void begin_to_leave(Trial& trial, const std::string& uid) {
+void begin_to_terminate(Trial& trial, const std::string& uid) {
     const PodId id = trial.state().pods.find_pod(uid);
     if (!id.exists()) return;
-    PodFacts leaving = trial.state().pod(id).facts;
-    leaving.terminating = true;
-    trial.happen(PodObserved{std::move(leaving)});
+    PodFacts terminating_pod = trial.state().pod(id).facts;
+    terminating_pod.terminating = true;
+    trial.happen(PodObserved{std::move(terminating_pod)});
 }
 
 // Ways in which a job ends: by itself, by deletion with the grace period of its pods, or by
@@ -107,7 +107,7 @@ Ways ends(const Holder& holder) {
     return {[&](Trial& trial) { remove_one_by_one(trial, holder.uids); },
             [&](Trial& trial) {
                 if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});
-                for (const std::string& uid : holder.uids_all) begin_to_leave(trial, uid);
+                for (const std::string& uid : holder.uids_all) begin_to_terminate(trial, uid);
                 trial.settle();  // room that will be free soon may be assigned already
                 remove_one_by_one(trial, holder.uids_all);
             },
@@ -144,19 +144,19 @@ Ways joins(const NodeFacts& node, std::int64_t count) {
 }
 
 // Each way after the other change, and each way before it.
-Ways beside_other(const Beside& beside, Ways ways) {
-    if (!beside.change) return ways;
+Ways with_other_change(const OtherChange& other_change, Ways ways) {
+    if (!other_change.change) return ways;
     Ways out;
     for (const Change& way : ways) {
-        out.push_back([&beside, way](Trial& trial) {
-            beside.change(trial);
+        out.push_back([&other_change, way](Trial& trial) {
+            other_change.change(trial);
             trial.settle();
             way(trial);
         });
-        out.push_back([&beside, way](Trial& trial) {
+        out.push_back([&other_change, way](Trial& trial) {
             way(trial);
             trial.settle();
-            beside.change(trial);
+            other_change.change(trial);
         });
     }
     return out;
@@ -174,16 +174,16 @@ std::optional<Change> end_of(const Question& question, const std::string& name) 
     return std::nullopt;
 }
 
-std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
+std::optional<Remedy> try_job_ends(Question& question, const OtherChange& other_change,
                                    const std::string& only) {
     for (const Holder& holder : holders(question)) {
         if (!only.empty() && to_string(holder.key) != only) continue;
-        if (!question.helps(beside_other(beside, ends(holder)))) continue;
+        if (!question.helps(with_other_change(other_change, ends(holder)))) continue;
         const std::string name = to_string(holder.key);
         return with_stops(
             question,
             {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-             question.effect_of(change::JobEnds{beside.limits, holder.key, holder.gpus})});
+             question.effect_of(change::JobEnds{other_change.limits, holder.key, holder.gpus})});
     }
     return std::nullopt;
 }
@@ -243,17 +243,17 @@ TopologyLevel level_of(const Question& question, const NodeFacts& like) {
 
 std::optional<Remedy> try_more_nodes(Question& question) { return try_more_nodes(question, {}); }
 
-std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
+std::optional<Remedy> try_more_nodes(Question& question, const OtherChange& other_change) {
     // Other waiting jobs use a part of new capacity.
     const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
     for (const NodeFacts* like : model_nodes(question)) {
         const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {
-            return question.helps(beside_other(beside, joins(*like, nodes)));
+            return question.helps(with_other_change(other_change, joins(*like, nodes)));
         });
         if (!count) continue;
         return with_stops(question,
                           {ChangeKind::more_nodes, like->name, *count,
-                           question.effect_of(change::MoreNodes{beside.limits, *count, like->name,
+                           question.effect_of(change::MoreNodes{other_change.limits, *count, like->name,
                                                                 level_of(question, *like)})});
     }
     return std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 
 // The search ends after this number of times at which something ends or is due. Each of them plans
 // the whole pool.
-constexpr int kMomentsMax = 300;
+constexpr int kTimesMax = 300;
 // Ends within this fraction of the elapsed time are merged into the last of them. So near times are
 // exact, and there are few far times.
 constexpr std::int64_t kPartOfTime = 64;
@@ -25,9 +25,9 @@ struct Foreseen {
     Instant at;
 };
 
-class Life {
+class SimulatedRun {
 public:
-    Life(Trial trial, ObjectKey job, Pace pace)
+    SimulatedRun(Trial trial, ObjectKey job, Pace pace)
         : trial_(std::move(trial)), job_(std::move(job)), pace_(pace), waited_(waiting()) {}
 
     // True if no room is reserved for the job: jobs with smaller requests may pass it again and
@@ -48,11 +48,11 @@ public:
         for (const auto& [key, id] : trial_.state().jobs.jobs_by_key()) {
             for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
         }
-        for (int moments = 0; moments < kMomentsMax; ++moments) {
+        for (int times = 0; times < kTimesMax; ++times) {
             if (go_on && !go_on()) break;
             settle();
             if (waiting() < waited_) return {Fate::starts, trial_.now()};
-            const Instant next = next_moment();
+            const Instant next = next_time();
             if (!next.happened()) return {};
             trial_.advance(next);
             end_what_is_due();
@@ -73,7 +73,7 @@ private:
         });
     }
 
-    [[nodiscard]] Instant next_moment() {
+    [[nodiscard]] Instant next_time() {
         const Instant wake = trial_.next_wake();
         if (ends_.empty()) return wake;
         const Instant first = ends_.begin()->first;
@@ -141,22 +141,22 @@ private:
 }  // namespace
 
 std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
-                                           Instant now, const std::optional<StartEstimate>& told,
+                                           Instant now, const std::optional<StartEstimate>& listed,
                                            const GoOn& go_on) {
-    StartEstimate out = told.value_or(StartEstimate{});
-    const auto live = [&](Pace pace, Instant& at) {
+    StartEstimate out = listed.value_or(StartEstimate{});
+    const auto simulate = [&](Pace pace, Instant& at) {
         if (go_on && !go_on()) return;
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
-        Life life{std::move(*trial), job, pace};
+        SimulatedRun run{std::move(*trial), job, pace};
         // The estimate of the list knows neither jobs that are not submitted yet nor quota
         // reservations.
-        if (!told || out.may_be_passed) out.may_be_passed = life.may_be_passed();
-        const Foreseen seen = life.start(go_on);
+        if (!listed || out.may_be_passed) out.may_be_passed = run.may_be_passed();
+        const Foreseen seen = run.start(go_on);
         if (seen.fate != Fate::too_far) at = seen.at;
     };
-    live(Pace::median, out.likely);
-    live(Pace::late, out.latest);
+    simulate(Pace::median, out.likely);
+    simulate(Pace::late, out.latest);
     if (out.likely.happened() && out.latest.happened())
         out.latest = std::max(out.latest, out.likely);
     const Instant first = out.likely.happened() ? out.likely : out.latest;
@@ -165,8 +165,8 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
     return is_known ? std::optional{out} : std::nullopt;
 }
 
-void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker) {
-    if (!told || !told->latest.happened()) return;
+void keep_to(const std::optional<StartEstimate>& listed, Explanation& blocker) {
+    if (!listed || !listed->latest.happened()) return;
     for (Fact& fact : blocker.facts) {
         if (auto* reservation = std::get_if<fact::HasReservation>(&fact)) {
             reservation->starts_in.reset();

@@ -21,11 +21,11 @@ namespace gpuctl::whatif {
 // which is that of the list, is returned if too much happens before the start, or if `go_on` ends
 // the search. Nothing: the job does not wait in that state.
 std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
-                                           Instant now, const std::optional<StartEstimate>& told,
+                                           Instant now, const std::optional<StartEstimate>& listed,
                                            const GoOn& go_on = {});
 
 // Makes `blocker` consistent with the estimate: the time of the head-of-line reservation is
 // computed from limits alone and may be later.
-void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker);
+void keep_to(const std::optional<StartEstimate>& listed, Explanation& blocker);
 
 }  // namespace gpuctl::whatif

@@ -9,7 +9,7 @@
 namespace gpuctl::whatif {
 namespace {
 
-constexpr int kLivesMost = 24;
+constexpr int kRunsMost = 24;
 
 std::string node_of(const ClusterState& state, const std::string& uid) {
     const PodId id = state.pods.find_pod(uid);
@@ -17,7 +17,7 @@ std::string node_of(const ClusterState& state, const std::string& uid) {
     return state.node(state.pod(id).node).facts.name;
 }
 
-std::string uid_anew(const std::string& uid) { return uid + "/moved"; }
+std::string uid_after_move(const std::string& uid) { return uid + "/moved"; }
 
 // The owner of the job stops it.
 void stop(Trial& trial, const ClusterState& before, JobId id) {
@@ -32,7 +32,7 @@ void start(Trial& trial, const ClusterState& before, JobId id) {
     const Instant now = trial.state().now();
     if (job.record) {
         JobRecord again = *job.record;
-        again.uid = uid_anew(again.uid);
+        again.uid = uid_after_move(again.uid);
         again.submitted_at = now;
         trial.happen(JobSubmitted{std::move(again)});
     }
@@ -40,7 +40,7 @@ void start(Trial& trial, const ClusterState& before, JobId id) {
         const PodRow& pod = before.pod(pod_id);
         if (!pod.node.exists()) continue;
         PodFacts facts = pod.facts;
-        facts.uid = uid_anew(facts.uid);
+        facts.uid = uid_after_move(facts.uid);
         facts.phase = PodPhase::pending;
         facts.created_at = now;
         facts.started_at = facts.finished_at = Instant{};
@@ -59,7 +59,7 @@ bool are_left_alone(const ClusterState& before, const ClusterState& after, const
         if (is_moved) continue;
         for (const PodId pod_id : before.job(id).pods) {
             const PodRow& pod = before.pod(pod_id);
-            if (!pod.node.exists() || pod.is_leaving()) continue;
+            if (!pod.node.exists() || pod.is_terminating()) continue;
             if (node_of(after, pod.facts.uid) != before.node(pod.node).facts.name) return false;
         }
     }
@@ -71,12 +71,12 @@ bool are_left_alone(const ClusterState& before, const ClusterState& after, const
 std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& before,
                                 const ClusterState& after) {
     const JobRow& job = before.job(unit.job);
-    MovedJob out{job.key, static_cast<bool>(job.record), unit.gpus, unit.price_gpu_ms, {}};
+    MovedJob out{job.key, static_cast<bool>(job.record), unit.gpus, unit.cost_gpu_ms, {}};
     bool has_moved = false;
     for (const PodId id : unit.pods) {
         const PodFacts& facts = before.pod(id).facts;
         MovedPod pod{facts.key.name, node_of(before, facts.uid),
-                     node_of(after, uid_anew(facts.uid))};
+                     node_of(after, uid_after_move(facts.uid))};
         if (pod.to.empty()) return std::nullopt;
         has_moved = has_moved || pod.to != pod.from;
         out.pods.push_back(std::move(pod));
@@ -91,7 +91,7 @@ enum class Stopping : std::uint8_t { together, one_by_one };
 
 // Simulates a move. The jobs stop; the waiting job starts; the jobs start again, one after another,
 // and all find nodes. No job may be evicted for that, whether it ran before or has just started.
-std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan, Stopping how) {
+std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const MovePlan& plan, Stopping how) {
     const ClusterState& before = *question.state();
     std::optional<Trial> trial = question.begin_trial();
     if (!trial) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
         trial->settle();
     }
     const ClusterState& after = trial->state();
-    if (!question.moves_on(*trial) || !trial->stopped().empty() ||
+    if (!question.moves_on(*trial) || !trial->evicted().empty() ||
         !are_left_alone(before, after, plan.moved)) {
         return std::nullopt;
     }
@@ -120,9 +120,9 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
 }
 
 // Simulates both ways of stopping. The result is that of one_by_one.
-std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
-    if (plan.moved.size() > 1 && !live(question, plan, Stopping::together)) return std::nullopt;
-    return live(question, plan, Stopping::one_by_one);
+std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const MovePlan& plan) {
+    if (plan.moved.size() > 1 && !simulate_moves(question, plan, Stopping::together)) return std::nullopt;
+    return simulate_moves(question, plan, Stopping::one_by_one);
 }
 
 // Each once, by name.
@@ -158,11 +158,11 @@ std::optional<Remedy> try_jobs_move(Question& question) {
     ready.pods.resize(std::min(ready.pods.size(), needed));
     question.note_look();
     std::optional<std::vector<MovedJob>> found;
-    int lives = 0;
+    int runs = 0;
     MoveSearch search{state, question.id(), ready.pods};
     search.find([&](const MovePlan& plan) {
-        found = live(question, plan);
-        return found || ++lives == kLivesMost;
+        found = simulate_moves(question, plan);
+        return found || ++runs == kRunsMost;
     });
     if (!found) return std::nullopt;
     return remedy_of(std::move(*found));

@@ -28,7 +28,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     const auto less = smallest(1, asked - 1, [&](std::int64_t fewer) {
         const std::int64_t left = asked - fewer;
         return question.helps(
-            make_anew(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
+            recreate(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
                                  [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }}));
     });
     if (!less) return std::nullopt;
@@ -54,8 +54,8 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
     const GangNote note = notes.contains(key) ? notes.at(key) : GangNote{};
     const auto fewer_by = [&](std::int64_t fewer) -> Change {
         const auto left = static_cast<std::int32_t>(size - fewer);
-        const Change anew =
-            make_anew(question, {[=](PodFacts& rank) { rank.gang_min = left; },
+        const Change smaller =
+            recreate(question, {[=](PodFacts& rank) { rank.gang_min = left; },
                                  [=](JobSpec& spec) {
                                      spec.replicas_min = std::min(spec.replicas_min, left);
                                      spec.replicas_max = std::min(spec.replicas_max, left);
@@ -63,7 +63,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
                                  static_cast<std::size_t>(left)});
         return [=](Trial& trial) {
             if (has_object) trial.happen(GangObserved{key, {left, {}}, note});
-            anew(trial);
+            smaller(trial);
         };
     };
     const auto less =
@@ -84,7 +84,7 @@ std::optional<Remedy> try_other_queue(Question& question) {
     for (const QueueId other : others) {
         const std::string name = question.state()->queue(other).name;
         if (other == job.queue) continue;
-        const Change change = make_anew(question, {[&](PodFacts& pod) { pod.queue = name; },
+        const Change change = recreate(question, {[&](PodFacts& pod) { pod.queue = name; },
                                                    [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_queue, name, 0,
@@ -130,7 +130,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
         if (id == job.pool || !question.state()->tree.pool_exists(id)) continue;
         if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
         const Change change =
-            make_anew(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },
+            recreate(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },
                                  [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_pool, name, 0,

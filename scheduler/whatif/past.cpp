@@ -35,8 +35,8 @@ ObjectKey job_of(const PodFacts& facts) {
     return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job};
 }
 
-Duration progress(const PodFacts& facts, Duration life, bool was_stopped) {
-    return was_stopped ? std::max(life - facts.restart_cost, Duration{}) : life;
+Duration progress(const PodFacts& facts, Duration run, bool was_stopped) {
+    return was_stopped ? std::max(run - facts.restart_cost, Duration{}) : run;
 }
 
 Duration kept(const PodFacts& facts, Duration done) {
@@ -68,9 +68,9 @@ void PastCollector::forget_refused(const Event& event) {
     if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) {
         const bool goes =
             eviction->result == EvictResult::evicted || eviction->result == EvictResult::gone;
-        if (!goes) told_to_stop_.erase(eviction->uid);
+        if (!goes) asked_to_stop_.erase(eviction->uid);
     } else if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) {
-        if (!deletion->deleted) told_to_stop_.erase(deletion->uid);
+        if (!deletion->deleted) asked_to_stop_.erase(deletion->uid);
     } else if (const auto* resize = std::get_if<WorkloadResizeOutcome>(&event)) {
         const JobId job = engine_.state().jobs.find_job(resize->key);
         if (!job.exists() || engine_.state().job(job).elastic.phase() == ElasticPhase::in_flight)
@@ -86,9 +86,9 @@ void PastCollector::step(const Input& input) {
     forget_refused(input.event);
     for (const Effect& effect : effects_) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-            told_to_stop_.insert(eviction->pod.uid);
+            asked_to_stop_.insert(eviction->pod.uid);
         } else if (const auto* deletion = std::get_if<DeletePod>(&effect)) {
-            told_to_stop_.insert(deletion->pod.uid);
+            asked_to_stop_.insert(deletion->pod.uid);
         } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
             sizes_[resize->key] = resize->to;
         }
@@ -110,7 +110,7 @@ void PastCollector::begin_window(Instant now) {
         pod.was_there = true;
         pod.was_running = row.bind.state == BindState::bound;
         if (pod.was_running) pod.started = row.facts.started_at;
-        lives_.push_back({pod.started, Duration{}, false});
+        pod_runs_.push_back({pod.started, Duration{}, false});
     }
 }
 
@@ -119,19 +119,19 @@ PastCollector::Place PastCollector::place_of(const PodFacts& facts) {
 }
 
 // A controller may create the replacement of a pod before the old pod is gone.
-void PastCollector::end_whom_it_stands_for(const PodFacts& facts, Instant now) {
+void PastCollector::end_replaced_pod(const PodFacts& facts, Instant now) {
     const Place place = place_of(facts);
     const auto old = std::find_if(ending_.begin(), ending_.end(),
                                   [&](const auto& one) { return one.second == place; });
     if (old == ending_.end()) return;
-    end_life(by_uid_.at(old->first), now);
+    end_pod_run(by_uid_.at(old->first), now);
     by_uid_.erase(old->first);
     replaced_.insert(old->first);
     ending_.erase(old);
 }
 
 std::size_t PastCollector::place_in_window(const PodFacts& facts, Instant now) {
-    if (!stopped_.contains(place_of(facts))) end_whom_it_stands_for(facts, now);
+    if (!stopped_.contains(place_of(facts))) end_replaced_pod(facts, now);
     if (const auto before = stopped_.find(place_of(facts)); before != stopped_.end()) {
         const std::size_t pod = before->second;
         stopped_.erase(before);
@@ -140,24 +140,24 @@ std::size_t PastCollector::place_in_window(const PodFacts& facts, Instant now) {
     PastPod& pod = window_.pods.emplace_back();
     pod.facts = as_it_came(facts);
     pod.arrived = now;
-    lives_.emplace_back();
+    pod_runs_.emplace_back();
     return window_.pods.size() - 1;
 }
 
 bool PastCollector::is_stopped_by_us(const std::string& uid, const PodFacts& facts) const {
-    if (told_to_stop_.contains(uid)) return true;
+    if (asked_to_stop_.contains(uid)) return true;
     const auto size = sizes_.find(job_of(facts));
     return size != sizes_.end() && facts.rank >= size->second;
 }
 
-void PastCollector::end_life(std::size_t pod, Instant now) {
-    Life& life = lives_[pod];
+void PastCollector::end_pod_run(std::size_t pod, Instant now) {
+    PodRun& run = pod_runs_[pod];
     const PodFacts& facts = window_.pods[pod].facts;
-    if (life.started.happened()) {
-        life.kept = life.kept + kept(facts, progress(facts, now - life.started, life.was_stopped));
-        life.was_stopped = true;
+    if (run.started.happened()) {
+        run.kept = run.kept + kept(facts, progress(facts, now - run.started, run.was_stopped));
+        run.was_stopped = true;
     }
-    life.started = Instant{};
+    run.started = Instant{};
     stopped_.emplace(place_of(facts), pod);
 }
 
@@ -170,18 +170,18 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
         known = by_uid_.emplace(facts.uid, place_in_window(facts, now)).first;
     }
     PastPod& pod = window_.pods[known->second];
-    Life& life = lives_[known->second];
-    if (!facts.node.empty() && !life.started.happened()) life.started = now;
-    if (facts.started_at.happened() && !pod.was_running) life.started = facts.started_at;
-    if (!life.was_stopped && life.started.happened()) pod.started = life.started;
+    PodRun& run = pod_runs_[known->second];
+    if (!facts.node.empty() && !run.started.happened()) run.started = now;
+    if (facts.started_at.happened() && !pod.was_running) run.started = facts.started_at;
+    if (!run.was_stopped && run.started.happened()) pod.started = run.started;
     if (facts.terminating && pod.ran == Duration{} && is_stopped_by_us(facts.uid, facts)) {
         ending_.emplace(facts.uid, place_of(facts));
     }
     if (!is_terminal(facts.phase) || pod.ran > Duration{}) return;
     if (facts.terminating && is_stopped_by_us(facts.uid, facts)) return;  // until it is removed
     const Instant ended = facts.finished_at.happened() ? facts.finished_at : now;
-    const Duration last = progress(facts, ended - life.started, life.was_stopped);
-    pod.ran = std::max(life.kept + last, Duration{1});
+    const Duration last = progress(facts, ended - run.started, run.was_stopped);
+    pod.ran = std::max(run.kept + last, Duration{1});
     pod.ended_as = facts.phase;
 }
 
@@ -192,10 +192,10 @@ void PastCollector::see_removed(const std::string& uid, const Event& event, Inst
     if (known == by_uid_.end()) return window_.events.push_back({now, event});
     PastPod& pod = window_.pods[known->second];
     if (pod.ran > Duration{}) return;  // the pod had ended
-    if (is_stopped_by_us(uid, pod.facts)) return end_life(known->second, now);
-    const Life& life = lives_[known->second];
-    if (life.started.happened()) {
-        pod.ran = std::max(life.kept + progress(pod.facts, now - life.started, life.was_stopped),
+    if (is_stopped_by_us(uid, pod.facts)) return end_pod_run(known->second, now);
+    const PodRun& run = pod_runs_[known->second];
+    if (run.started.happened()) {
+        pod.ran = std::max(run.kept + progress(pod.facts, now - run.started, run.was_stopped),
                            Duration{1});
         pod.ended_as = PodPhase::failed;
     } else {

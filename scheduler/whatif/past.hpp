@@ -47,7 +47,7 @@ struct PastWindow {
 
 // The progress of the pod in a run of this length. After a preemption it first has to reach its
 // previous progress again.
-Duration progress(const PodFacts& facts, Duration life, bool was_stopped);
+Duration progress(const PodFacts& facts, Duration run, bool was_stopped);
 // The part of the progress that survives a preemption: up to the last checkpoint.
 Duration kept(const PodFacts& facts, Duration done);
 
@@ -63,7 +63,7 @@ public:
 
 private:
     // A run of a pod between two of our preemptions, by the pod's index in the window.
-    struct Life {
+    struct PodRun {
         Instant started;
         Duration kept;  // progress kept from earlier runs
         bool was_stopped = false;
@@ -79,8 +79,8 @@ private:
     void see(const PodFacts& facts, Instant now);
     void see_removed(const std::string& uid, const Event& event, Instant now);
     [[nodiscard]] bool is_stopped_by_us(const std::string& uid, const PodFacts& facts) const;
-    void end_life(std::size_t pod, Instant now);
-    void end_whom_it_stands_for(const PodFacts& facts, Instant now);
+    void end_pod_run(std::size_t pod, Instant now);
+    void end_replaced_pod(const PodFacts& facts, Instant now);
     static Place place_of(const PodFacts& facts);
 
     Engine engine_;
@@ -89,8 +89,8 @@ private:
     EffectList effects_;
     PastWindow window_;
     std::map<std::string, std::size_t, std::less<>> by_uid_;
-    std::vector<Life> lives_;
-    std::set<std::string, std::less<>> told_to_stop_;  // uids of pods whose eviction was requested
+    std::vector<PodRun> pod_runs_;
+    std::set<std::string, std::less<>> asked_to_stop_;  // uids of pods whose eviction was requested
     std::map<ObjectKey, std::int32_t> sizes_;          // requested numbers of ranks of elastic jobs
     std::multimap<Place, std::size_t> stopped_;  // stopped pods that were not created again yet
     // by uid: pods that we stopped and that still exist

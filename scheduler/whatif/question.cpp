@@ -70,10 +70,10 @@ std::optional<Trial> Question::begin_trial() {
 
 bool Question::moves_on(const Trial& trial) const {
     if (!trial.state().jobs.find_job(key_).exists()) return false;
-    const std::vector<StoppedPod>& stopped = trial.stopped();
-    const bool is_stopped = std::any_of(stopped.begin(), stopped.end(),
-                                        [this](const StoppedPod& pod) { return pod.job == key_; });
-    if (is_stopped) return false;  // it started, and was evicted again or lost capacity
+    const std::vector<EvictedPod>& evicted = trial.evicted();
+    const bool is_evicted = std::any_of(evicted.begin(), evicted.end(),
+                                        [this](const EvictedPod& pod) { return pod.job == key_; });
+    if (is_evicted) return false;  // it started, and was evicted again or lost capacity
     const std::int64_t left = missing(trial.state());
     const bool is_gang = base_->state().gangs.gang_size(job()).value_or(0) > 0;
     return is_gang ? left == 0 : left < missing_;
@@ -82,7 +82,7 @@ bool Question::moves_on(const Trial& trial) const {
 bool Question::helps(const Change& change) { return helps(Ways{change}); }
 
 bool Question::helps(const Ways& ways) {
-    std::vector<std::vector<StoppedJob>> stops;
+    std::vector<std::vector<EvictedJob>> stops;
     std::int64_t started = missing_;
     for (const Change& change : ways) {
         std::optional<Trial> trial = begin_trial();
@@ -91,7 +91,7 @@ bool Question::helps(const Ways& ways) {
         trial->settle();
         if (!moves_on(*trial)) return false;
         started = std::min(started, missing_ - missing(trial->state()));
-        stops.push_back(by_job(trial->stopped()));
+        stops.push_back(by_job(trial->evicted()));
     }
     started_ = started;
     stops_ = in_any_way(stops);
@@ -130,7 +130,7 @@ std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
 Remedy with_stops(const Question& question, Remedy remedy) {
     remedy.stops = question.stops();
     remedy.facts.preempts_total = std::ssize(remedy.stops);
-    for (const StoppedJob& job : remedy.stops) {
+    for (const EvictedJob& job : remedy.stops) {
         if (remedy.facts.preempts.size() == kNamedMost) break;
         remedy.facts.preempts.push_back({job.key, job.gpus, job.at_most, job.goes_on});
     }
@@ -148,7 +148,7 @@ void withdraw(Trial& trial, const ObjectKey& job, const std::vector<PodFacts>& p
 
 }  // namespace
 
-Change make_anew(const Question& question, const Rewrite& rewrite) {
+Change recreate(const Question& question, const Rewrite& rewrite) {
     std::vector<PodFacts> before;
     std::vector<PodFacts> after;
     for (const PodId id : question.job().pods) {

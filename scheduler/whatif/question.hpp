@@ -38,7 +38,7 @@ public:
     // True if the change helps in all ways.
     bool helps(const Ways& ways);
     // Jobs that the last change that helped would stop, over all its ways.
-    [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
+    [[nodiscard]] const std::vector<EvictedJob>& stops() const { return stops_; }
     // Its facts.
     [[nodiscard]] ChangeEffect effect_of(ChangeFact change) const;
     // True if none of its pods runs or is being bound: the job could be replaced by another job.
@@ -64,7 +64,7 @@ private:
     JobId id_;
     std::int64_t missing_ = 0;
     std::int64_t started_ = 0;  // pods that start with the last change that helped
-    std::vector<StoppedJob> stops_;
+    std::vector<EvictedJob> stops_;
     GoOn go_on_;
     int trials_left_ = 200;
     bool ended_early_ = false;
@@ -88,7 +88,7 @@ struct Rewrite {
 // Deletes the job and, once the deletion has had its effect on other jobs, submits it again, so
 // that it is last in line. A job with running pods stays, and its waiting pods are changed in
 // place, as a controller does.
-Change make_anew(const Question& question, const Rewrite& rewrite);
+Change recreate(const Question& question, const Rewrite& rewrite);
 
 // A limit that the job would exceed if it started now, and how far the limit could be raised.
 // Amounts are rounded as in reports, so that a configuration can state them.
@@ -130,15 +130,15 @@ std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
 std::optional<Remedy> try_two_changes(Question& question);
 // Another change that is applied together with the change that is searched; both orders are tried.
-struct Beside {
+struct OtherChange {
     Change change;
     std::vector<change::RaisedLimit> limits;  // that it raises
 };
 // `only`: the job to end, "namespace/name"; empty: the smallest job that helps.
-std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
+std::optional<Remedy> try_job_ends(Question& question, const OtherChange& other_change,
                                    const std::string& only = "");
 // A change that ends the job of that name at once. None: the job holds nothing in the pool.
 std::optional<Change> end_of(const Question& question, const std::string& name);
-std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside);
+std::optional<Remedy> try_more_nodes(Question& question, const OtherChange& other_change);
 
 }  // namespace gpuctl::whatif

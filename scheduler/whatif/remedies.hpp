@@ -13,7 +13,7 @@
 #include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/whatif/go_on.hpp"
-#include "scheduler/whatif/stopped.hpp"
+#include "scheduler/whatif/evicted.hpp"
 
 namespace gpuctl::whatif {
 
@@ -58,7 +58,7 @@ struct Remedy {
     std::vector<MovedJob> moves = {};
     // For higher_limits: the level of each blocking limit, see limits_in_way().
     std::vector<std::int64_t> levels = {};
-    std::vector<StoppedJob> stops = {};  // for this job, or for other jobs that the change starts
+    std::vector<EvictedJob> stops = {};  // for this job, or for other jobs that the change starts
     std::vector<Remedy> parts = {};      // parts of two_changes
 };
 

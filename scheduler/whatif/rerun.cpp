@@ -11,7 +11,7 @@ namespace gpuctl::whatif {
 namespace {
 
 // Far more Plans than are needed at any point in time: an endless loop ends here.
-constexpr int kPlansPerMomentMax = 10'000;
+constexpr int kPlansPerTimeMax = 10'000;
 
 struct Happening {
     enum class Kind : std::uint8_t { event, arrival, end, give_up, wake };
@@ -61,7 +61,7 @@ private:
     void answer(const BindPod& bind);
     void answer(const DeletePod& deletion);
     void answer(const EvictPod& eviction);
-    void make_anew(const std::string& uid);
+    void recreate(const std::string& uid);
     void answer(const CreateWorkload& creation);
     void answer(const DeleteWorkload& deletion);
     void answer(const ResizeWorkload& resize);
@@ -109,7 +109,7 @@ void Player::happen(Event event) {
 }
 
 void Player::settle() {
-    for (int plans = 0; plans < kPlansPerMomentMax; ++plans) {
+    for (int plans = 0; plans < kPlansPerTimeMax; ++plans) {
         while (!answers_.empty()) {
             for (Event& one : std::exchange(answers_, {})) happen(std::move(one));
         }
@@ -125,16 +125,16 @@ void Player::answer(const BindPod& bind) {
 
 void Player::answer(const DeletePod& deletion) {
     answers_.emplace_back(PodDeleteOutcome{deletion.id, deletion.pod.uid, true, ""});
-    make_anew(deletion.pod.uid);
+    recreate(deletion.pod.uid);
 }
 
 // The evicted pod terminates at once, and loses the work since its last checkpoint.
 void Player::answer(const EvictPod& eviction) {
     answers_.emplace_back(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
-    make_anew(eviction.pod.uid);
+    recreate(eviction.pod.uid);
 }
 
-void Player::make_anew(const std::string& uid) {
+void Player::recreate(const std::string& uid) {
     const auto pod = find(uid);
     answers_.emplace_back(PodRemoved{uid});
     if (!pod) return;

@@ -39,7 +39,7 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
     const auto less = smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
         const Duration limit = limit_with(fewer);
         return question.helps(
-            make_anew(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
+            recreate(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
                                  [=](JobSpec& spec) { spec.run_time_max = limit; }}));
     });
     if (!less) return std::nullopt;

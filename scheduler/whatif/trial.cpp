@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scheduler/model/job/job_pods.hpp"
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -15,14 +15,14 @@ constexpr int kPlansMax = 10'000;
 struct Agree {
     const ClusterState& state;
     std::vector<Event>& answers;
-    std::vector<StoppedPod>& stopped;
+    std::vector<EvictedPod>& evicted_pods;
     std::vector<std::string>& bound;
     std::set<Instant>& wakes;
     void note_stop(PodId id, bool job_goes_on) const {
         const PodRow& pod = state.pod(id);
         if (!pod.node.exists()) return;
         const GpuMilli gpus = state.shape_of(pod).gpus;
-        stopped.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
+        evicted_pods.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
                            lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
     }
     void operator()(const BindPod& bind) const {
@@ -83,7 +83,7 @@ void Trial::happen(Event event) {
     effects_.clear();
     engine_.step(Input{Sequence{++sequence_}, now_, sequence_, std::move(event)}, effects_);
     for (const Effect& effect : effects_) {
-        std::visit(Agree{engine_.state(), answers_, stopped_, bound_, wakes_}, effect);
+        std::visit(Agree{engine_.state(), answers_, evicted_, bound_, wakes_}, effect);
     }
 }
 

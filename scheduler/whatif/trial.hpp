@@ -13,7 +13,7 @@
 
 #include "scheduler/engine/engine.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/whatif/stopped.hpp"
+#include "scheduler/whatif/evicted.hpp"
 
 namespace gpuctl::whatif {
 
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] Instant next_wake();
 
     [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
-    [[nodiscard]] const std::vector<StoppedPod>& stopped() const { return stopped_; }
+    [[nodiscard]] const std::vector<EvictedPod>& evicted() const { return evicted_; }
     [[nodiscard]] std::string exported() const { return engine_.export_state(); }
 
 private:
@@ -49,7 +49,7 @@ private:
     std::uint64_t sequence_ = 0;
     EffectList effects_;
     std::vector<Event> answers_;
-    std::vector<StoppedPod> stopped_;
+    std::vector<EvictedPod> evicted_;
     std::vector<std::string> bound_;
     std::set<Instant> wakes_;
 };

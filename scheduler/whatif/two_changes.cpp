@@ -8,7 +8,7 @@
 namespace gpuctl::whatif {
 namespace {
 
-std::optional<Remedy> both(const Beside& limits, const Levels& levels,
+std::optional<Remedy> both(const OtherChange& limits, const Levels& levels,
                            std::optional<Remedy> other) {
     if (!other) return std::nullopt;
     Remedy higher{ChangeKind::higher_limits, "", 0, {change::HigherLimits{limits.limits}}};
@@ -33,7 +33,7 @@ Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInW
     return out;
 }
 
-Beside raised_to(const Question& question, const std::vector<LimitInWay>& limits,
+OtherChange raised_to(const Question& question, const std::vector<LimitInWay>& limits,
                  const Levels& levels) {
     RaisedLimits raised = raise(*question.state(), question.id(), limits, levels);
     return {
@@ -51,9 +51,9 @@ std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& l
     const JobId id = after.jobs.find_job(question.job().key);
     if (!id.exists()) return std::nullopt;
     const Levels levels = without(limits, limits_in_way(after, id));
-    const Beside beside = raised_to(question, limits, levels);
-    if (beside.limits.empty()) return std::nullopt;
-    return both(beside, levels, try_job_ends(question, beside, job));
+    const OtherChange other_change = raised_to(question, limits, levels);
+    if (other_change.limits.empty()) return std::nullopt;
+    return both(other_change, levels, try_job_ends(question, other_change, job));
 }
 
 }  // namespace
@@ -63,12 +63,12 @@ std::optional<Remedy> try_two_changes(Question& question) {
     const std::vector<LimitInWay> limits = limits_in_way(state, question.id());
     if (limits.empty()) return std::nullopt;
     const Levels levels(limits.size(), 0);
-    const Beside beside = raised_to(question, limits, levels);
-    if (auto found = both(beside, levels, try_job_ends(question, beside))) {
+    const OtherChange other_change = raised_to(question, limits, levels);
+    if (auto found = both(other_change, levels, try_job_ends(question, other_change))) {
         auto less = lower(question, limits, found->parts.back().subject);
         return less ? less : found;
     }
-    return both(beside, levels, try_more_nodes(question, beside));
+    return both(other_change, levels, try_more_nodes(question, other_change));
 }
 
 }  // namespace gpuctl::whatif

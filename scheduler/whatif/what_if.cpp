@@ -19,12 +19,12 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     answer.never = preflight(trial->state(), job.spec);
     if (answer.never) return answer;
     trial->settle();  // first starts what would start without the job
-    const std::size_t stopped_before = trial->stopped().size();
+    const std::size_t evicted_before = trial->evicted().size();
     trial->submit(job, label_prefix);
     trial->settle();
     const Result<JobView> view = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (!view) return while_doing("try job " + to_string(key), view.error());
-    answer.stops = by_job(trial->stopped(), stopped_before);
+    answer.stops = by_job(trial->evicted(), evicted_before);
     for (const PodView& pod : view->pods) {
         if (!pod.node.empty()) answer.placements.push_back({pod.facts.key.name, pod.node});
     }

@@ -27,7 +27,7 @@ struct Answer {
     // by rank; if not all pods could start, those that could
     std::vector<TrialPlacement> placements;
     // jobs evicted for it, if disruption budgets allow the evictions
-    std::vector<StoppedJob> stops;
+    std::vector<EvictedJob> stops;
     std::optional<StartEstimate> start;  // while it waits, if known
     std::int64_t position = 0;           // position in its queue; 0: it does not wait
     std::vector<Explanation> blockers;   // empty if it starts

@@ -14,7 +14,7 @@ std::int64_t PackNode::gpu_free_total_milli() const {
     return sum;
 }
 
-std::int32_t PackNode::gpus_wholly_free() const {
+std::int32_t PackNode::gpus_completely_idle() const {
     return static_cast<std::int32_t>(
         std::count(gpu_free_milli.begin(), gpu_free_milli.end(), kGpuMilliPerGpu));
 }

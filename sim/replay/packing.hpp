@@ -41,7 +41,7 @@ struct PackNode {
     std::vector<std::int32_t> gpu_free_milli;  // by GPU
 
     [[nodiscard]] std::int64_t gpu_free_total_milli() const;
-    [[nodiscard]] std::int32_t gpus_wholly_free() const;
+    [[nodiscard]] std::int32_t gpus_completely_idle() const;
     // True if CPU, memory, GPU model and GPUs are sufficient. For a shared GPU one device must have
     // the whole amount.
     [[nodiscard]] bool fits(const PackTask& task) const;

@@ -63,7 +63,7 @@ Duration Progress::epoch_left_on(std::int32_t gpus) const {
     return Duration{times_over_ceiling(whole, kEpochParts - epoch_done_, kEpochParts)};
 }
 
-Duration Progress::work_left_on(std::int32_t gpus) const {
+Duration Progress::remaining_work_on(std::int32_t gpus) const {
     if (curve_ == nullptr) return job_->run - done_;
     if (epoch_ == curve_->epochs.size()) return Duration{0};
     Duration left = epoch_left_on(gpus);

@@ -23,9 +23,9 @@ public:
     void advance(Duration elapsed, Overhead rule);
 
     // Remaining time on the current size without interruption.
-    [[nodiscard]] Duration until_finished() const { return start_left_ + work_left_on(gpus_); }
+    [[nodiscard]] Duration until_finished() const { return start_left_ + remaining_work_on(gpus_); }
     // Remaining time on this size without the cost of a start.
-    [[nodiscard]] Duration work_left_on(std::int32_t gpus) const;
+    [[nodiscard]] Duration remaining_work_on(std::int32_t gpus) const;
     [[nodiscard]] bool can_run_on(std::int32_t gpus) const;
 
 private:

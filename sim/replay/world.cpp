@@ -117,9 +117,9 @@ void World::arrive() {
     }
 }
 
-Duration World::work_left(JobIndex index, std::int32_t gpus) const {
+Duration World::remaining_work(JobIndex index, std::int32_t gpus) const {
     GPUCTL_CHECK(settings_.clairvoyant, "only a clairvoyant policy may read true run times");
-    return state(index).progress.work_left_on(gpus);
+    return state(index).progress.remaining_work_on(gpus);
 }
 
 Duration World::limit(JobIndex index) const {

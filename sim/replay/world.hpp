@@ -91,7 +91,7 @@ public:
     [[nodiscard]] const std::vector<JobIndex>& running() const { return running_; }
     [[nodiscard]] bool clairvoyant() const { return settings_.clairvoyant; }
     // True remaining time on this size; for clairvoyant policies only.
-    [[nodiscard]] Duration work_left(JobIndex index, std::int32_t gpus) const;
+    [[nodiscard]] Duration remaining_work(JobIndex index, std::int32_t gpus) const;
     // The longest time that the job may run: its user's limit, or the true run time for a
     // clairvoyant policy.
     [[nodiscard]] Duration limit(JobIndex index) const;

@@ -1,5 +1,5 @@
 // Mutation test of the checker: the simulation catches every seeded fault
-// (scheduler/base/planted.hpp), and the same seeds are clean without a fault.
+// (scheduler/base/seeded_faults.hpp), and the same seeds are clean without a fault.
 
 #include <gtest/gtest.h>
 
@@ -11,20 +11,20 @@
 
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/witness_seeds.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl::bench {
 namespace {
 
 RunReport run_with_fault(std::string_view fault, std::uint64_t first, std::uint64_t last) {
-    EXPECT_TRUE(plant(fault));
+    EXPECT_TRUE(select_fault(fault));
     RunOptions options;
     options.first = first;
     options.last = last;
     options.twice_every = 0;
     options.skip_open = true;  // open seeds fail without a fault, too
     const RunReport report = run_seeds(options);
-    plant("none");
+    select_fault("none");
     return report;
 }
 
@@ -39,7 +39,7 @@ bool is_caught_by_its_witness(std::string_view fault) {
                        });
 }
 
-class SeededFaults : public testing::TestWithParam<PlantedBugRow> {};
+class SeededFaults : public testing::TestWithParam<SeededFaultRow> {};
 
 TEST_P(SeededFaults, fault_is_caught) {
     const std::string_view fault = GetParam().name;
@@ -49,11 +49,11 @@ TEST_P(SeededFaults, fault_is_caught) {
 
 // The first 1,500 seeds do not show this fault any more since preemption and packing changed (ADR
 // 0029, 0030). A seed that shows it is still to be found (docs/simulation.md).
-constexpr std::string_view kSeedsUnknown[]{"promise_past_the_untried"};
+constexpr std::string_view kSeedsUnknown[]{"reserve_past_the_untried"};
 
-std::vector<PlantedBugRow> faults_with_seeds() {
-    std::vector<PlantedBugRow> out;
-    for (const PlantedBugRow& fault : kPlantedBugs) {
+std::vector<SeededFaultRow> faults_with_seeds() {
+    std::vector<SeededFaultRow> out;
+    for (const SeededFaultRow& fault : kSeededFaults) {
         const bool is_known =
             std::ranges::find(kSeedsUnknown, fault.name) == std::end(kSeedsUnknown);
         if (is_known) out.push_back(fault);

@@ -98,7 +98,7 @@ class Daemon:
     """A running gpuctld with a configuration, journal and port of its own."""
 
     def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None, seeded_fault=None):
-        self.seeded_fault = seeded_fault  # a name of scheduler/base/planted.hpp: a seeded fault
+        self.seeded_fault = seeded_fault  # a name of scheduler/base/seeded_faults.hpp: a seeded fault
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctld-"))
         self._temporary = folder is None
         self.port = port or free_port()
@@ -128,7 +128,7 @@ class Daemon:
         file = self.write_configuration()
         program = "gpuctld-faults" if self.seeded_fault else "gpuctld"
         if self.seeded_fault:
-            environment = {**(environment or os.environ), "GPUCTL_PLANTED_BUG": self.seeded_fault}
+            environment = {**(environment or os.environ), "GPUCTL_SEEDED_FAULT": self.seeded_fault}
         self.process = Process("gpuctld", [BINARIES / program, "--config", file], self.folder / "gpuctld.log",
                                environment=environment)
         if wait:

@@ -142,14 +142,14 @@ private:
         std::advance(found, static_cast<std::ptrdiff_t>(rng_.below(world_.pending.size())));
         const std::string uid = found->first;
         if (!world_.pods.contains(uid)) return;
-        const bool leaving = world_.pods.at(uid).terminating;
-        switch (leaving ? 3 : rng_.below(10)) {
+        const bool is_terminating = world_.pods.at(uid).terminating;
+        switch (is_terminating ? 3 : rng_.below(10)) {
             case 0:
                 return world_.answer(uid, BindResult::failed);
             case 1:
                 return world_.answer(uid, BindResult::refused);
             default:
-                world_.answer(uid, leaving ? BindResult::refused : BindResult::bound);
+                world_.answer(uid, is_terminating ? BindResult::refused : BindResult::bound);
                 if (rng_.chance(1, 2)) world_.show(uid);
         }
     }

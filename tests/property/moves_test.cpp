@@ -25,7 +25,7 @@ constexpr std::int64_t kMsPerHour = 3'600'000;
 struct Work {
     std::vector<std::string> pods;
     Ranks gpus;
-    std::int64_t price = 0;  // of all its pods, in GPU-milliseconds
+    std::int64_t cost = 0;  // of all its pods, in GPU-milliseconds
     bool may_move = false;
 };
 
@@ -65,7 +65,7 @@ public:
     // The fewest jobs whose move helps, and the smallest price of such a set; none: no set helps.
     struct Best {
         std::size_t jobs = 0;
-        std::int64_t price = 0;
+        std::int64_t cost = 0;
     };
     [[nodiscard]] std::optional<Best> by_brute_force() const {
         std::vector<const Work*> movable;
@@ -80,14 +80,14 @@ public:
             for (std::size_t i = 0; i < movable.size(); ++i) {
                 if ((chosen >> i & 1U) == 0) continue;
                 ++here.jobs;
-                here.price += movable[i]->price;
+                here.cost += movable[i]->cost;
                 for (std::size_t pod = 0; pod < movable[i]->pods.size(); ++pod) {
                     free[index_of(world.node_of(movable[i]->pods[pod]))] += movable[i]->gpus[pod];
                     all.push_back(movable[i]->gpus[pod]);
                 }
             }
             const bool is_better =
-                !best || std::pair{here.jobs, here.price} < std::pair{best->jobs, best->price};
+                !best || std::pair{here.jobs, here.cost} < std::pair{best->jobs, best->cost};
             if (is_better && can_place(free, all)) best = here;
         }
         return best;
@@ -178,12 +178,12 @@ private:
     Rng rng_;
 };
 
-void price_all(FragmentedWorld& world) {
+void cost_all(FragmentedWorld& world) {
     for (auto& [name, one] : world.work) {
         for (std::size_t i = 0; i < one.pods.size(); ++i) {
             const PodFacts& pod = world.world.pods.at(one.pods[i]);
             const Duration lost = world.world.now - pod.started_at + pod.restart_cost;
-            one.price += lost.ms() * one.gpus[i];
+            one.cost += lost.ms() * one.gpus[i];
         }
     }
 }
@@ -191,35 +191,35 @@ void price_all(FragmentedWorld& world) {
 TEST(Moves, are_found_exactly_when_some_set_of_jobs_has_other_places_and_the_fewest_and_cheapest) {
     int found = 0;
     int of_several = 0;
-    int in_vain = 0;
+    int useless = 0;
     for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FragmentedWorld world{seed};
         if (!world.waits()) continue;
-        price_all(world);
+        cost_all(world);
         const std::optional<FragmentedWorld::Best> best = world.by_brute_force();
         MoveSearch search{world.state(), world.state().jobs.find_job({"team-a", "own"}),
                           world.own_pods()};
         std::optional<FragmentedWorld::Best> proposed;
         search.find([&](const MovePlan& plan) {
             proposed = FragmentedWorld::Best{plan.moved.size(), 0};
-            for (const EvictionUnit* unit : plan.moved) proposed->price += unit->price_gpu_ms;
+            for (const EvictionUnit* unit : plan.moved) proposed->cost += unit->cost_gpu_ms;
             return true;
         });
         ASSERT_EQ(proposed.has_value(), best.has_value());
         if (!best) {
-            ++in_vain;
+            ++useless;
             continue;
         }
         EXPECT_EQ(proposed->jobs, best->jobs);
-        EXPECT_EQ(proposed->price, best->price);
+        EXPECT_EQ(proposed->cost, best->cost);
         ++found;
         of_several += best->jobs > 1 ? 1 : 0;
         if (HasFailure()) return;
     }
     EXPECT_GT(found, 150);
     EXPECT_GT(of_several, 25);
-    EXPECT_GT(in_vain, 150);
+    EXPECT_GT(useless, 150);
 }
 
 TEST(Moves, I15_proposed_moves_let_the_job_start_and_moved_pods_land_where_proposed) {

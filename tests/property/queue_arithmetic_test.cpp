@@ -15,13 +15,13 @@ namespace {
 
 // Fills every guarantee, then gives one unit after the other to the queue with the smallest amount
 // for its weight, the first of equals.
-std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<Claim>& claims) {
+std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<ShareRequest>& requests) {
     std::vector<std::int64_t> given;
     std::vector<std::int64_t> most;
     std::int64_t guaranteed = 0;
-    for (const Claim& claim : claims) {
-        most.push_back(std::min(claim.demand, claim.cap));
-        given.push_back(std::min(claim.guaranteed, most.back()));
+    for (const ShareRequest& request : requests) {
+        most.push_back(std::min(request.demand, request.cap));
+        given.push_back(std::min(request.guaranteed, most.back()));
         guaranteed += given.back();
     }
     if (guaranteed > whole) {
@@ -30,15 +30,15 @@ std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<Claim>& c
     }
     std::int64_t left = whole - std::accumulate(given.begin(), given.end(), std::int64_t{0});
     for (; left > 0; --left) {
-        std::size_t best = claims.size();
-        for (std::size_t i = 0; i < claims.size(); ++i) {
+        std::size_t best = requests.size();
+        for (std::size_t i = 0; i < requests.size(); ++i) {
             if (given[i] >= most[i]) continue;
-            if (best == claims.size() ||
-                given[i] * claims[best].weight < given[best] * claims[i].weight) {
+            if (best == requests.size() ||
+                given[i] * requests[best].weight < given[best] * requests[i].weight) {
                 best = i;
             }
         }
-        if (best == claims.size()) break;
+        if (best == requests.size()) break;
         ++given[best];
     }
     return given;
@@ -48,42 +48,42 @@ std::int64_t up_to(std::int64_t most) { return *rc::gen::inRange<std::int64_t>(0
 
 TEST(Division, is_water_poured_unit_by_unit) {
     EXPECT_TRUE(rc::check([] {
-        std::vector<Claim> claims;
+        std::vector<ShareRequest> requests;
         for (std::int64_t i = up_to(6); i > 0; --i) {
-            claims.push_back({1 + up_to(7), up_to(3) == 0 ? up_to(30) : 0, up_to(60), up_to(80)});
+            requests.push_back({1 + up_to(7), up_to(3) == 0 ? up_to(30) : 0, up_to(60), up_to(80)});
         }
         const std::int64_t whole = up_to(120);
-        RC_ASSERT(divide(whole, claims) == poured(whole, claims));
+        RC_ASSERT(divide(whole, requests) == poured(whole, requests));
     }));
 }
 
 TEST(Division, leaves_nothing_while_demand_remains_and_keeps_every_guarantee) {
     EXPECT_TRUE(rc::check([] {
-        std::vector<Claim> claims;
+        std::vector<ShareRequest> requests;
         std::int64_t wanted = 0;
         std::int64_t guaranteed = 0;
         for (std::int64_t i = up_to(20); i > 0; --i) {
-            claims.push_back({1 + up_to(1'000'000), up_to(5'000'000), up_to(1'000'000'000),
+            requests.push_back({1 + up_to(1'000'000), up_to(5'000'000), up_to(1'000'000'000),
                               up_to(1'000'000'000)});
-            const std::int64_t most = std::min(claims.back().demand, claims.back().cap);
+            const std::int64_t most = std::min(requests.back().demand, requests.back().cap);
             wanted += most;
-            guaranteed += std::min(claims.back().guaranteed, most);
+            guaranteed += std::min(requests.back().guaranteed, most);
         }
         const std::int64_t whole = up_to(10'000'000'000);
-        const std::vector<std::int64_t> given = divide(whole, claims);
+        const std::vector<std::int64_t> given = divide(whole, requests);
         RC_ASSERT(std::accumulate(given.begin(), given.end(), std::int64_t{0}) ==
                   std::min(whole, wanted));
-        for (std::size_t i = 0; i < claims.size(); ++i) {
-            const std::int64_t most = std::min(claims[i].demand, claims[i].cap);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const std::int64_t most = std::min(requests[i].demand, requests[i].cap);
             RC_ASSERT(given[i] <= most);
-            if (guaranteed <= whole) RC_ASSERT(given[i] >= std::min(claims[i].guaranteed, most));
+            if (guaranteed <= whole) RC_ASSERT(given[i] >= std::min(requests[i].guaranteed, most));
         }
     }));
 }
 
 // Rounding down would leave a GPU idle: if two queues share three GPUs, the first gets two.
 TEST(Division, gives_the_remainder_away) {
-    const Claim equal{1, 0, 3, 3};
+    const ShareRequest equal{1, 0, 3, 3};
     EXPECT_EQ(divide(3, {equal, equal}), (std::vector<std::int64_t>{2, 1}));
     EXPECT_EQ(divide(8, {{3, 0, 9, 9}, {1, 0, 9, 9}}), (std::vector<std::int64_t>{6, 2}));
     EXPECT_EQ(divide(8, {{3, 0, 2, 9}, {1, 0, 9, 9}}), (std::vector<std::int64_t>{2, 6}));  // lent

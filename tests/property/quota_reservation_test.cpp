@@ -34,7 +34,7 @@ public:
     std::map<std::string, LimitedJob> running;
     std::map<std::string, LimitedJob> waiting;
 
-    [[nodiscard]] std::set<std::string> stopped_by(const LimitedJob& job,
+    [[nodiscard]] std::set<std::string> blocking_limits(const LimitedJob& job,
                                                    const LimitedJobs& jobs) const {
         std::set<std::string> out;
         for (const std::string& account : accounts_of(job)) {
@@ -50,7 +50,7 @@ public:
     // When the limits of `job` let it start if all of these jobs run to their limits; nothing:
     // never.
     [[nodiscard]] std::optional<Instant> start_of(const LimitedJob& job, LimitedJobs jobs) const {
-        while (!stopped_by(job, jobs).empty()) {
+        while (!blocking_limits(job, jobs).empty()) {
             Instant next;
             for (const LimitedJob& one : jobs) {
                 if (one.limit == Duration{}) continue;
@@ -61,7 +61,7 @@ public:
             std::erase_if(jobs, [&](const LimitedJob& one) {
                 return one.limit > Duration{} && one.placed_at + one.limit == next;
             });
-            if (stopped_by(job, jobs).empty()) return next;
+            if (blocking_limits(job, jobs).empty()) return next;
         }
         return Instant{};
     }
@@ -178,7 +178,7 @@ private:
             for (const LimitedJob& job : started) {
                 if (job.age < head->age) without.push_back(job);
             }
-            const std::set<std::string> stops = oracle_.stopped_by(*head, without);
+            const std::set<std::string> stops = oracle_.blocking_limits(*head, without);
             const bool is_first = std::none_of(stops.begin(), stops.end(), [&](const auto& one) {
                 return accounted.contains(one);
             });
@@ -228,7 +228,7 @@ private:
         const std::vector<HeadReservation>& reservations =
             state.pool(state.tree.find_pool(kDefaultPool)).reservations.under_limits;
         for (const auto& [name, job] : oracle_.waiting) {
-            if (!oracle_.stopped_by(job, jobs).empty()) continue;
+            if (!oracle_.blocking_limits(job, jobs).empty()) continue;
             ++held_by_quota_reservation;
             const std::vector<Explanation> why = world_.why(name, job.tenant);
             EXPECT_EQ(to_string(why.front().reason), "reserved") << name;
@@ -249,7 +249,7 @@ private:
             return one.limit > Duration{} && one.placed_at + one.limit <= at;
         });
         jobs.push_back(job);
-        return !oracle_.stopped_by(oracle_.waiting.at(head), jobs).empty();
+        return !oracle_.blocking_limits(oracle_.waiting.at(head), jobs).empty();
     }
 
     Rng rng_;

@@ -135,7 +135,7 @@ void check(const EngineWorld& world, const JobView& view, const Explanation& exp
     // rank.
     std::string wrong = "no pod waits";
     for (const PodView& one : view.pods) {
-        if (one.standing != BindState::waiting) continue;
+        if (one.bind_state != BindState::waiting) continue;
         wrong = differences(explanation, truth_of(world, view.pool, one.facts, ranks));
         if (wrong.empty()) break;
     }

@@ -72,7 +72,7 @@ std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
 // With grace, all pods are terminating first and then end one by one.
 enum class Pace : std::uint8_t { one_by_one, at_once, with_grace };
 
-void begin_to_leave(EngineWorld& world, const std::string& job) {
+void begin_to_terminate(EngineWorld& world, const std::string& job) {
     const std::map<std::string, PodFacts> before = world.pods;
     for (const auto& [uid, known] : before) {
         PodFacts facts = known;
@@ -96,7 +96,7 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
         world.run();
     }
     if (remedy.kind == ChangeKind::job_ends && pace == Pace::with_grace) {
-        begin_to_leave(world, remedy.subject.substr(remedy.subject.find('/') + 1));
+        begin_to_terminate(world, remedy.subject.substr(remedy.subject.find('/') + 1));
     }
     for (const auto& [uid, known] : before) {
         PodFacts facts = known;

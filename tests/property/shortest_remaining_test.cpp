@@ -92,7 +92,7 @@ private:
         const auto asked = world_.evictions;
         for (const auto& [uid, eviction] : asked) {
             const std::string victim = eviction.job.name;
-            const std::string preemptor = eviction.beneficiary.name;
+            const std::string preemptor = eviction.preemptor.name;
             const Duration ran = world_.now - world_.pods.at(uid).started_at;
             remaining_[victim] = remaining_[victim] - std::max(ran - kRestart, Duration{});
             const auto before = remaining_at_preemption_.find({victim, preemptor});

@@ -21,18 +21,18 @@ struct Unit {
 };
 
 // Up to three nodes, jobs of queue "dev" (some in gangs, some not preemptible), and then one job of
-// the queue `beneficiary`.
+// the queue `preemptor`.
 class SmallWorld {
 public:
     explicit SmallWorld(std::uint64_t seed) : rng_(seed) {}
 
-    void build(const std::string& beneficiary) {
-        prepare(beneficiary, rng_.between(1, 3));
+    void build(const std::string& preemptor) {
+        prepare(preemptor, rng_.between(1, 3));
         world_.plan();
     }
 
     // Builds the world with the pods of that job, which no Plan has tried yet.
-    void prepare(const std::string& beneficiary, std::int64_t ranks) {
+    void prepare(const std::string& preemptor, std::int64_t ranks) {
         Policy policy;
         policy.pods_reserved_per_node = 0;
         PoolPolicy pool;
@@ -50,7 +50,7 @@ public:
         for (int i = 0; i < 6; ++i) add_work("w" + std::to_string(i));
         std::vector<PodFacts> own = gang("own", static_cast<int>(ranks), 0);
         for (PodFacts& pod : own) {
-            pod.queue = beneficiary;
+            pod.queue = preemptor;
             pod.priority = 90;
             pod.request = room(rng_.between(1, 3), 1, 1, 1);
             ask_.push_back(pod.request.gpus.front().amount.value() / 1000);

@@ -78,7 +78,7 @@ public:
         engine.step(Input{Sequence{++sequence}, now, sequence, std::move(event)}, last);
         forget_what_cannot_land();
         effects.insert(effects.end(), last.begin(), last.end());
-        for (const Effect& effect : last) judge(effect);
+        for (const Effect& effect : last) check_effect(effect);
         if (verify_steps) {
             for (const Violation& wrong : verify(engine.state())) {
                 ADD_FAILURE() << wrong.id << ": " << wrong.what;
@@ -208,7 +208,7 @@ private:
     }
     // No two pods of a node listen at one port of one address, as in kube-scheduler's NodePorts
     // filter.
-    void judge_ports(const BindPod& bind, const PodFacts& bound) {
+    void check_ports(const BindPod& bind, const PodFacts& bound) {
         for (const auto& [uid, facts] : pods) {
             const auto open = pending.find(uid);
             const std::string& on = open != pending.end() ? open->second.node : facts.node;
@@ -225,15 +225,15 @@ private:
             }
         }
     }
-    void judge(const Effect& effect) {
+    void check_effect(const Effect& effect) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of an unknown pod";
             const PodFacts& evicted = pods.at(eviction->pod.uid);
-            const bool is_drained = eviction->beneficiary == ObjectKey{};
+            const bool is_drained = eviction->preemptor == ObjectKey{};
             const JobId job = engine.state().jobs.find_job(eviction->job);
             const bool is_stranded =
-                job.exists() && gives_way(engine.state().job(job).gang.phase());
-            const JobId by = engine.state().jobs.find_job(eviction->beneficiary);
+                job.exists() && yields(engine.state().job(job).gang.phase());
+            const JobId by = engine.state().jobs.find_job(eviction->preemptor);
             const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
                                          engine.state().job(by).priority > evicted.priority;
             EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded || is_for_priority)
@@ -288,7 +288,7 @@ private:
                 if (uid == bind->pod.uid && device >= 0) part_of = {gpu.resource, device};
             }
         }
-        judge_ports(*bind, bound);
+        check_ports(*bind, bound);
         if (part_of) {
             EXPECT_LE(parts.at(*part_of), 1000) << "on one GPU of " << bind->node;
         }

@@ -77,11 +77,11 @@ class Bans(unittest.TestCase):
         self.assertIn("shell", rules("k8s/x.cpp", 'system("ls");'))
 
     def test_a_seeded_fault_is_asked_for_in_no_header(self):
-        code = "#pragma once\nif (planted(PlantedBug::none)) return;"
+        code = "#pragma once\nif (has_fault(SeededFault::none)) return;"
         for path in ("scheduler/state/x.hpp", "sim/x.hpp", "bench/x.hpp"):
             self.assertIn("seeded fault", rules(path, code))
         self.assertEqual(rules("scheduler/state/x.cpp", code), [])
-        self.assertEqual(rules("scheduler/base/planted.hpp", code), [])
+        self.assertEqual(rules("scheduler/base/seeded_faults.hpp", code), [])
 
     def test_a_checker_of_the_simulation_does_not_include_what_it_checks(self):
         for room in ("plan", "policy", "queue"):

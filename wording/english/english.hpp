@@ -67,9 +67,9 @@ std::string words(const fact::HasReservation& fact);
 std::string words(const fact::NodesKeptForHead& fact);
 std::string words(const fact::DelaysReservation& fact);
 std::string words(const fact::HeadUnderLimit& fact);
-std::string words(const fact::LimitKeptForHead& fact);
+std::string words(const fact::LimitReservedForHead& fact);
 std::string words(const fact::LimitReserved& fact);
-std::string words(const fact::PodsKept& fact);
+std::string words(const fact::PodsNotEvicted& fact);
 std::string words(const fact::PreemptsNothing& fact);
 
 // size.cpp

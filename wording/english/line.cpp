@@ -31,7 +31,7 @@ std::string held_by(fact::Holders holders, bool is_within_guarantee) {
     return "";
 }
 
-std::string why_kept(const fact::PodsKept& fact) {
+std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
     const std::string rest = fact.rest ? " for another " + span(*fact.rest) : "";
     switch (fact.why) {
         case fact::NotEvicted::not_preemptible:
@@ -101,7 +101,7 @@ std::string words(const fact::HeadUnderLimit& fact) {
            span(*fact.within_in) + kUnless;
 }
 
-std::string words(const fact::LimitKeptForHead& fact) {
+std::string words(const fact::LimitReservedForHead& fact) {
     return "; it preempts no job: quota freed under the limit of " + holder_of(fact.holder) +
            " is reserved for the head-of-line job " + fact.head;
 }
@@ -116,14 +116,14 @@ std::string words(const fact::LimitReserved& fact) {
            run_time(fact.run_time_max);
 }
 
-std::string words(const fact::PodsKept& fact) {
+std::string words(const fact::PodsNotEvicted& fact) {
     const std::string amount =
         amounts::amount_text(fact.held.kind, fact.held.resource, fact.held.amount);
     return "; " + amount +
            (fact.holders == fact::Holders::on_nodes_with_free_gpus ? " on nodes with free GPUs"
                                                                    : "") +
            (amount.starts_with("1 ") ? " is" : " are") +
-           held_by(fact.holders, fact.why == fact::NotEvicted::within_guarantee) + why_kept(fact);
+           held_by(fact.holders, fact.why == fact::NotEvicted::within_guarantee) + why_not_evicted(fact);
 }
 
 std::string words(const fact::PreemptsNothing& fact) {

@@ -126,7 +126,7 @@ std::string words(const fact::NoNodeMatches& fact) {
 std::string words(const fact::OtherPools& fact) {
     std::string text = "; it requests pool " + fact.pool_wanted + ", but ";
     bool is_first = true;
-    for (const fact::NodesElsewhere& in : fact.pools) {
+    for (const fact::NodesInPool& in : fact.pools) {
         if (!is_first) {
             text += ", " + std::to_string(in.nodes);
         } else if (in.nodes == 1) {

@@ -103,7 +103,7 @@ std::optional<Instant> ElasticPolicy::decide(World& world) {
         wake_.reset();
         step(WokeUp{});
     }
-    tell(world);
+    apply_log(world);
     carry_out(world);
     while (engine_.wants_plan()) {
         step(Plan{});
@@ -115,7 +115,7 @@ std::optional<Instant> ElasticPolicy::decide(World& world) {
 }
 
 // Reports the events of the world since the last call, in order: ends before arrivals.
-void ElasticPolicy::tell(const World& world) {
+void ElasticPolicy::apply_log(const World& world) {
     for (; log_read_ < world.log().size(); ++log_read_) {
         const LogEntry entry = world.log()[log_read_];
         if (entry.what == Happening::submitted) submit(entry.job);

@@ -28,7 +28,7 @@ private:
         std::int64_t made = 0;  // number of pods created so far, for unused names
     };
     void step(Event event);
-    void tell(const World& world);
+    void apply_log(const World& world);
     void submit(JobIndex index);
     void finish(JobIndex index);
     void carry_out(World& world);

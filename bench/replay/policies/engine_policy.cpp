@@ -127,7 +127,7 @@ std::optional<Instant> EnginePolicy::decide(World& world) {
         wake_.reset();
         step(WokeUp{});
     }
-    tell(world);
+    apply_log(world);
     while (engine_.wants_plan()) {
         step(Plan{});
         carry_out(world);
@@ -138,7 +138,7 @@ std::optional<Instant> EnginePolicy::decide(World& world) {
 }
 
 // Reports the events of the world since the last call, in order: ends before arrivals.
-void EnginePolicy::tell(const World& world) {
+void EnginePolicy::apply_log(const World& world) {
     for (; log_read_ < world.log().size(); ++log_read_) {
         const LogEntry& entry = world.log()[log_read_];
         if (entry.what == Happening::submitted) {
@@ -186,7 +186,7 @@ void EnginePolicy::stop(World& world, const std::vector<EvictPod>& evicted) {
     for (const EvictPod& eviction : evicted) step(PodRemoved{eviction.pod.uid});
     Incarnation& incarnation = incarnations_[index.value()];
     ++incarnation.number;
-    if (settings_.clairvoyant) incarnation.left = world.work_left(index, world.job(index).gpus);
+    if (settings_.clairvoyant) incarnation.left = world.remaining_work(index, world.job(index).gpus);
     for (PodFacts& pod : pods_of(index)) step(PodObserved{std::move(pod)});
 }
 

@@ -46,7 +46,7 @@ private:
     void step(Event event);
     [[nodiscard]] std::vector<PodFacts> pods_of(JobIndex index) const;
     [[nodiscard]] PodFacts rank_of(JobIndex index, std::int32_t rank, std::int32_t gpus) const;
-    void tell(const World& world);
+    void apply_log(const World& world);
     void carry_out(World& world);
     void start(World& world, const std::vector<BindPod>& round);
     void stop(World& world, const std::vector<EvictPod>& evicted);

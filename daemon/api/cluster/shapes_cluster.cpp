@@ -173,8 +173,8 @@ Json node_row(const NodeView& node) {
     body["note"] = node_note(node);
     body["gpuTotal"] = gpus_json(total);
     body["gpuUsed"] = gpus_json(used);
-    body["gpuNominated"] = gpus_json(node.gpus_claimed);
-    body["gpuFree"] = gpus_json(std::max(total - used - node.gpus_claimed, GpuMilli{0}));
+    body["gpuNominated"] = gpus_json(node.gpus_nominated);
+    body["gpuFree"] = gpus_json(std::max(total - used - node.gpus_nominated, GpuMilli{0}));
     body["gpuStates"] = states_json(node.gpus);
     body["slices"] = slices_json(node);
     body["gpuType"] = node.facts.gpu_model;

@@ -94,7 +94,7 @@ void append_start(const std::optional<StartEstimate>& start, std::string& out) {
         .time_or_null("likely", start->likely)
         .time_or_null("latest", start->latest)
         .flag("mayBeOvertaken", start->may_be_passed)
-        .time_or_null("reservedFrom", start->room_kept_from)
+        .time_or_null("reservedFrom", start->reserved_from)
         .end();
 }
 

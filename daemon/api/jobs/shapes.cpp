@@ -12,7 +12,7 @@ namespace gpuctl::api {
 namespace {
 
 std::string ready_of(const PodView& pod) {
-    if (pod.standing == BindState::waiting || pod.standing == BindState::assumed) {
+    if (pod.bind_state == BindState::waiting || pod.bind_state == BindState::assumed) {
         return std::string{kNoContainers};
     }
     return is_ready(pod.facts) ? "1/1" : "0/1";
@@ -58,7 +58,7 @@ Json start_json(const std::optional<StartEstimate>& start) {
     body["likely"] = time_or_null(start->likely);
     body["latest"] = time_or_null(start->latest);
     body["mayBeOvertaken"] = start->may_be_passed;
-    body["reservedFrom"] = time_or_null(start->room_kept_from);
+    body["reservedFrom"] = time_or_null(start->reserved_from);
     return body;
 }
 
@@ -137,7 +137,7 @@ Json queue_json(const QueueView& queue) {
     body["maximum"] = limit(queue.maximum);
     body["isGuaranteeValid"] = !queue.is_beyond_guarantee;
     body["borrowingLimit"] = limit(queue.borrowing_limit);
-    body["notLent"] = gpus_json(queue.keeps);
+    body["notLent"] = gpus_json(queue.not_lent);
     body["maxJobs"] = queue.jobs_maximum ? Json(*queue.jobs_maximum) : Json{};
     body["maxGpuPerJob"] = limit(queue.gpus_per_job_maximum);
     body["models"] = Json::array();
@@ -149,7 +149,7 @@ Json queue_json(const QueueView& queue) {
     }
     body["budget"] = queue.budget ? budget_json(*queue.budget) : Json{};
     body["held"] = gpus_json(queue.held);
-    body["nominated"] = gpus_json(queue.claimed);
+    body["nominated"] = gpus_json(queue.nominated);
     body["entitled"] = gpus_json(queue.entitled);
     body["share"] = queue.share;
     body["used"] = {{"gpus", gpus_json(queue.used.gpus)},
@@ -177,7 +177,7 @@ Json turn_json(const TurnView& turn) {
     if (turn.run_time) {
         body["runTime"] = {{"ms", turn.run_time->time.ms()},
                            {"isRemaining", turn.run_time->is_left},
-                           {"isDeclared", turn.run_time->is_told},
+                           {"isDeclared", turn.run_time->is_declared},
                            {"gpus", gpus_json(turn.run_time->gpus)},
                            {"gpuExponentPercent", turn.run_time->gpu_exponent_percent},
                            {"halfLifeMs", turn.run_time->halved_every.ms()}};
@@ -189,10 +189,10 @@ Json turn_json(const TurnView& turn) {
     }
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
-                      {"recentUsage", turn.tenant_lately},
+                      {"recentUsage", turn.tenant_recent_usage},
                       {"weight", turn.tenant_weight},
                       {"held", gpus_json(turn.tenant_held)},
-                      {"terminating", gpus_json(turn.tenant_leaving)},
+                      {"terminating", gpus_json(turn.tenant_terminating)},
                       {"quota", turn.tenant_quota ? gpus_json(*turn.tenant_quota) : Json{}}};
     body["queues"] = Json::array();
     for (const TurnView::Level& level : turn.levels) {
@@ -202,9 +202,9 @@ Json turn_json(const TurnView& turn) {
                                   {"guaranteed", gpus_json(level.guaranteed)},
                                   {"isGuaranteeValid", !level.is_beyond_guarantee},
                                   {"held", gpus_json(level.held)},
-                                  {"terminating", gpus_json(level.leaving)},
+                                  {"terminating", gpus_json(level.terminating)},
                                   {"share", level.share},
-                                  {"recentUsage", level.lately},
+                                  {"recentUsage", level.recent_usage},
                                   {"weight", level.weight}});
     }
     return body;

@@ -67,9 +67,9 @@ Json steps_json(const whatif::Remedy& remedy, const ObjectKey& waiting, bool exi
     return steps;
 }
 
-Json stops_json(const std::vector<whatif::StoppedJob>& stops) {
+Json stops_json(const std::vector<whatif::EvictedJob>& stops) {
     Json list = Json::array();
-    for (const whatif::StoppedJob& job : stops) {
+    for (const whatif::EvictedJob& job : stops) {
         Json entry;
         entry["jobId"] = shown_name(job.key);
         entry["namespace"] = job.key.namespace_name;

@@ -63,7 +63,7 @@ std::vector<PodView> ended_pods(const FinishedJob& job) {
         pod.facts.key = {job.key.namespace_name, name_of(ended, job.key)};
         pod.facts.uid = text_of(ended.uid);
         pod.facts.phase = ended.succeeded ? PodPhase::succeeded : PodPhase::failed;
-        pod.standing = BindState::done;
+        pod.bind_state = BindState::done;
     }
     return pods;
 }

@@ -23,8 +23,8 @@ using Fact = std::variant<
     fact::HostPortTaken, fact::ModelsShort, fact::OtherPools, fact::NamedNodeMissing,
     fact::TopologyShort, fact::MixShort, fact::MixTogether, fact::WindowsClosed,
     fact::ShortJobsFirst, fact::HeadOfLine, fact::HasReservation, fact::NodesKeptForHead,
-    fact::DelaysReservation, fact::HeadUnderLimit, fact::LimitKeptForHead, fact::LimitReserved,
-    fact::PodsKept, fact::PreemptsNothing, fact::ElasticSize, fact::SizeShrinks, fact::SizeGrows,
+    fact::DelaysReservation, fact::HeadUnderLimit, fact::LimitReservedForHead, fact::LimitReserved,
+    fact::PodsNotEvicted, fact::PreemptsNothing, fact::ElasticSize, fact::SizeShrinks, fact::SizeGrows,
     fact::SizeWaitsForRoom, fact::SizeChangedLast, fact::SizeStays, fact::GrowthAhead,
     fact::GrowthStopped, fact::GrowthWithoutRoom, fact::GrowthDelayed, fact::GrowthUndecided>;
 

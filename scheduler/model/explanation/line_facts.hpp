@@ -60,11 +60,11 @@ BOOST_DESCRIBE_STRUCT(HeadUnderLimit, (), (waited, within_in))
 
 // No pod is preempted for the job, because capacity released under that limit is reserved for the
 // head.
-struct LimitKeptForHead {
+struct LimitReservedForHead {
     LimitHolder holder;
     std::string head;
 };
-BOOST_DESCRIBE_STRUCT(LimitKeptForHead, (), (holder, head))
+BOOST_DESCRIBE_STRUCT(LimitReservedForHead, (), (holder, head))
 
 // Reported first. The rest of a limit is reserved for the head of the line.
 struct LimitReserved {
@@ -94,14 +94,14 @@ enum class NotEvicted : std::uint8_t {
     gang_within_guarantee,  // their job also uses the guarantee of its queue
     within_guarantee
 };
-struct PodsKept {
+struct PodsNotEvicted {
     Holders holders = Holders::lower_priority;
     Amount held;
     NotEvicted why = NotEvicted::not_preemptible;
     std::optional<Duration> rest;  // time until the first of them may be evicted
     std::string head;              // the job with the reservation
 };
-BOOST_DESCRIBE_STRUCT(PodsKept, (), (holders, held, why, rest, head))
+BOOST_DESCRIBE_STRUCT(PodsNotEvicted, (), (holders, held, why, rest, head))
 
 // Pods of lower priority hold room, and the job has preemptionPolicy Never.
 struct PreemptsNothing {

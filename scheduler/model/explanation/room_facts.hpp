@@ -142,16 +142,16 @@ struct ModelsShort {
 };
 BOOST_DESCRIBE_STRUCT(ModelsShort, (), (is_bound_to_gang, has_fractions, ranks, models))
 
-struct NodesElsewhere {
+struct NodesInPool {
     std::string pool;
     std::int64_t nodes = 0;
     std::string first;  // the first node by name
 };
-BOOST_DESCRIBE_STRUCT(NodesElsewhere, (), (pool, nodes, first))
+BOOST_DESCRIBE_STRUCT(NodesInPool, (), (pool, nodes, first))
 
 struct OtherPools {
     std::string pool_wanted;
-    std::vector<NodesElsewhere> pools;
+    std::vector<NodesInPool> pools;
 };
 BOOST_DESCRIBE_STRUCT(OtherPools, (), (pool_wanted, pools))
 

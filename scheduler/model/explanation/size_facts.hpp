@@ -84,8 +84,8 @@ BOOST_DESCRIBE_STRUCT(GrowthDelayed, (), (until))
 // There is room. The order of waiting jobs, or the marginal speedup of other jobs, decides whether
 // the job gets it.
 struct GrowthUndecided {
-    bool is_by_gain = false;
+    bool is_by_speedup = false;
 };
-BOOST_DESCRIBE_STRUCT(GrowthUndecided, (), (is_by_gain))
+BOOST_DESCRIBE_STRUCT(GrowthUndecided, (), (is_by_speedup))
 
 }  // namespace gpuctl::fact

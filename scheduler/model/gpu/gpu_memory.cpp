@@ -48,8 +48,8 @@ std::optional<Bytes> gpu_memory_of(std::string_view gpu_model) {
     if (!mig_profile_in_model(gpu_model).empty()) return std::nullopt;  // a slice of a GPU
     const std::vector<std::string> words = model_words(gpu_model);
     for (const std::string& word : words) {
-        const auto told = gigabytes_of(word);
-        if (told && *told != kOfGraceCpu) return Bytes{*told * kGibibyte};
+        const auto stated = gigabytes_of(word);
+        if (stated && *stated != kOfGraceCpu) return Bytes{*stated * kGibibyte};
     }
     const auto row = std::find_if(kRows.begin(), kRows.end(),
                                   [&](const Row& one) { return has_any_word(words, one.words); });

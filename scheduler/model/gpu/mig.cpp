@@ -57,12 +57,12 @@ const std::vector<Cut>& quarters_of_rtx_pro() {
 
 // A row of the table: the words in a model label that identify the family, and the GB of its slices
 // from the smallest to the largest. Some families share these words. Then further words of the
-// label (`sizes_told`) distinguish them; a label without any of these words may mean each of the
+// label (`size_words`) distinguish them; a label without any of these words may mean each of the
 // families.
 struct FamilyRow {
     std::string_view name;
     std::string_view words;
-    std::string_view sizes_told;
+    std::string_view size_words;
     const std::vector<Cut>& (*cuts)();
     std::array<std::int32_t, 4> gigabytes;
 };
@@ -149,13 +149,13 @@ std::span<const MigFamily> mig_families() {
 std::vector<const MigFamily*> mig_families_of(std::string_view gpu_model) {
     const std::vector<std::string> words = words_of(gpu_model);
     std::vector<const MigFamily*> all;
-    std::vector<const MigFamily*> told;
+    std::vector<const MigFamily*> named;
     for (std::size_t i = 0; i < kFamilyRows.size(); ++i) {
         if (!has_any_word(words, kFamilyRows[i].words)) continue;
         all.push_back(&mig_families()[i]);
-        if (has_any_word(words, kFamilyRows[i].sizes_told)) told.push_back(&mig_families()[i]);
+        if (has_any_word(words, kFamilyRows[i].size_words)) named.push_back(&mig_families()[i]);
     }
-    return told.empty() ? all : told;
+    return named.empty() ? all : named;
 }
 
 bool is_mig_profile(std::string_view text) {
@@ -209,11 +209,11 @@ std::string problem_with_mig(std::string_view profile, std::string_view gpu_mode
     std::string names;
     for (const auto& [distance, length, name] : nearest)
         names += (names.empty() ? "" : ", ") + name;
-    std::string whose = is_any ? "no GPU" : "";
+    std::string subject = is_any ? "no GPU" : "";
     for (const MigFamily* family : families) {
-        if (!is_any) whose += (whose.empty() ? "" : " or ") + family->name;
+        if (!is_any) subject += (subject.empty() ? "" : " or ") + family->name;
     }
-    return whose + " has " + (is_any ? "a" : "no") + " MIG profile " + std::string{profile} +
+    return subject + " has " + (is_any ? "a" : "no") + " MIG profile " + std::string{profile} +
            "; the nearest are " + names;
 }
 

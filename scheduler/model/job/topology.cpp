@@ -72,8 +72,8 @@ const Member& member_of(const Levels& of, TopologyLevel level, const Member& not
 }  // namespace
 
 const std::string& NodeTopology::of(TopologyLevel level) const {
-    static const std::string nobody_said;
-    return member_of(*this, level, nobody_said);
+    static const std::string not_reported;
+    return member_of(*this, level, not_reported);
 }
 
 const std::vector<std::string>& TopologyKeys::of(TopologyLevel level) const {

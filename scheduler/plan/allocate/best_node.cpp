@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t kTreesMin = 4;
 
 }  // namespace
 
-struct BestNode::Judge {
+struct BestNode::NodeCost {
     const Capacity& capacity;
     const NodeSet& eligible;
     const Fragmentation& fragmentation;
@@ -56,11 +56,11 @@ BestNode::Tree& BestNode::tree_of(PoolId pool, ShapeId id, std::uint64_t serial,
     return tree;
 }
 
-void BestNode::build(Tree& tree, const Judge& judge, std::size_t slots) {
+void BestNode::build(Tree& tree, const NodeCost& cost_of, std::size_t slots) {
     tree.leaves = std::bit_ceil(static_cast<std::uint32_t>(std::max<std::size_t>(slots, 1)));
     tree.costs.assign(2 * std::size_t{tree.leaves}, Fragmentation::kDoesNotFit);
-    for (const std::uint32_t slot : judge.capacity.nodes_of(judge.pool).common(judge.eligible)) {
-        tree.costs[tree.leaves + slot] = judge(slot);
+    for (const std::uint32_t slot : cost_of.capacity.nodes_of(cost_of.pool).common(cost_of.eligible)) {
+        tree.costs[tree.leaves + slot] = cost_of(slot);
     }
     for (std::size_t n = tree.leaves; n-- > 1;) {
         tree.costs[n] = std::min(tree.costs[2 * n], tree.costs[2 * n + 1]);
@@ -81,7 +81,7 @@ NodeId BestNode::of(const ClusterState& state, const Capacity& capacity, const N
                     const Fragmentation& fragmentation, PoolId pool, ShapeId id) {
     const Shape& shape = state.shape_of(id);
     Tree& tree = tree_of(pool, id, shape.serial, capacity.slots());
-    const Judge judge{capacity, eligible, fragmentation, pool, shape};
+    const NodeCost cost_of{capacity, eligible, fragmentation, pool, shape};
     const std::uint64_t version = fragmentation.version(pool, shape);
     const std::vector<std::uint32_t>& changes = capacity.changes();
     const std::vector<std::uint32_t>& rules = state.nodes.eligibility_log();
@@ -93,15 +93,15 @@ NodeId BestNode::of(const ClusterState& state, const Capacity& capacity, const N
     const std::size_t behind =
         is_followed ? changes.size() - tree.change_at + rules.size() - tree.eligibility_at : 0;
     if (!is_followed || behind > capacity.slots() / 2 + 16) {
-        build(tree, judge, capacity.slots());
+        build(tree, cost_of, capacity.slots());
     } else {
         for (std::size_t i = tree.change_at; i < changes.size(); ++i) {
-            if (planted(PlantedBug::miss_a_changed_node) && i + 1 == changes.size()) break;
+            if (has_fault(SeededFault::miss_a_changed_node) && i + 1 == changes.size()) break;
             if (i + 1 < changes.size() && changes[i + 1] == changes[i]) continue;
-            set(tree, changes[i], judge(changes[i]));
+            set(tree, changes[i], cost_of(changes[i]));
         }
         for (std::size_t i = tree.eligibility_at; i < rules.size(); ++i) {
-            set(tree, rules[i], judge(rules[i]));
+            set(tree, rules[i], cost_of(rules[i]));
         }
     }
     tree.of = &capacity;

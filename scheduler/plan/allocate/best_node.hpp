@@ -34,10 +34,10 @@ private:
         std::uint32_t leaves = 0;         // number of leaves, a power of two
         std::vector<std::int64_t> costs;  // 1: the lowest cost; children of n: 2n, 2n + 1
     };
-    struct Judge;
+    struct NodeCost;
 
     Tree& tree_of(PoolId pool, ShapeId id, std::uint64_t serial, std::size_t slots);
-    static void build(Tree& tree, const Judge& judge, std::size_t slots);
+    static void build(Tree& tree, const NodeCost& cost_of, std::size_t slots);
     static void set(Tree& tree, std::uint32_t slot, std::int64_t cost);
 
     std::vector<Tree> trees_;

@@ -4,7 +4,7 @@
 
 namespace gpuctl {
 
-void EligibilityCache::judge(const ClusterState& state, const Constraint& constraint,
+void EligibilityCache::check_node(const ClusterState& state, const Constraint& constraint,
                              std::uint32_t slot, NodeSet& nodes) {
     const NodeRow& row = state.node(NodeId{slot});
     if (row.known && !state.maintenance.is_closed(NodeId{slot}) &&
@@ -23,7 +23,7 @@ const NodeSet& EligibilityCache::of(const ClusterState& state, ConstraintId id) 
     const std::vector<std::uint32_t>& log = state.nodes.eligibility_log();
     if (entry.serial != constraint.serial || entry.epoch != state.nodes.eligibility_epoch()) {
         for (std::uint32_t slot = 0; slot < state.nodes.node_slots(); ++slot) {
-            judge(state, constraint, slot, entry.nodes);
+            check_node(state, constraint, slot, entry.nodes);
         }
         entry.serial = constraint.serial;
         entry.epoch = state.nodes.eligibility_epoch();
@@ -31,7 +31,7 @@ const NodeSet& EligibilityCache::of(const ClusterState& state, ConstraintId id) 
         return entry.nodes;
     }
     for (; entry.position < log.size(); ++entry.position) {
-        judge(state, constraint, log[entry.position], entry.nodes);
+        check_node(state, constraint, log[entry.position], entry.nodes);
     }
     return entry.nodes;
 }

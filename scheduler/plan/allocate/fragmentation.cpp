@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 namespace {
@@ -80,7 +80,7 @@ void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity,
 
 // The amount of the resource next to the pool's median GPU. 0: almost no node with GPUs offers the
 // resource, so GPUs are used without it.
-std::int64_t Fragmentation::median_beside(const ClusterState& state, const NodeSet& nodes,
+std::int64_t Fragmentation::median_free_amount(const ClusterState& state, const NodeSet& nodes,
                                           const Capacity& capacity, Column column) {
     nodes_.clear();
     for (const std::uint32_t slot : nodes) {
@@ -94,23 +94,23 @@ std::int64_t Fragmentation::median_beside(const ClusterState& state, const NodeS
 void Fragmentation::read_pool(const ClusterState& state, const Capacity& capacity, PoolId pool) {
     PoolRow& known = pools_[pool.value()];
     known.offers = capacity.offers();
-    std::vector<BesideGpu> resources;
+    std::vector<NeedPerGpu> resources;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {
         const auto column = static_cast<Column>(i);
         for (const Rule& rule : kRules) {
             if (rule.kind != capacity.kind(column)) continue;
-            BesideGpu beside{column, rule.shift, rule.least, rule.least == 0};
-            if (beside.is_usual) {
+            NeedPerGpu per_gpu{column, rule.shift, rule.least, rule.least == 0};
+            if (per_gpu.is_usual) {
                 const std::int64_t usual =
-                    median_beside(state, capacity.nodes_of(pool), capacity, column);
-                if (beside.shift < 0) {
+                    median_free_amount(state, capacity.nodes_of(pool), capacity, column);
+                if (per_gpu.shift < 0) {
                     const auto bits =
                         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(usual)));
-                    beside.shift = std::max(bits - kUsualBits, 0);
+                    per_gpu.shift = std::max(bits - kUsualBits, 0);
                 }
-                beside.for_one = std::min(usual >> beside.shift, kMostUnits);
+                per_gpu.for_one = std::min(usual >> per_gpu.shift, kMostUnits);
             }
-            if (beside.for_one > 0) resources.push_back(beside);
+            if (per_gpu.for_one > 0) resources.push_back(per_gpu);
         }
     }
     if (resources == known.resources) return;
@@ -172,7 +172,7 @@ Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, Poo
     const std::int64_t idle_before = std::min(idle_milli, kMostMilli);
     const std::int64_t idle_after = std::min(idle_milli - shape.gpus.value() * pods, kMostMilli);
     Stranded before, after;
-    const auto add = [](Stranded& to, std::int64_t idle, std::int64_t free, const BesideGpu& by) {
+    const auto add = [](Stranded& to, std::int64_t idle, std::int64_t free, const NeedPerGpu& by) {
         free = std::clamp<std::int64_t>(free >> by.shift, 0, kMostUnits);
         const std::int64_t stranded = short_of(idle, free, by.for_one);
         if (stranded <= 0) return;
@@ -189,7 +189,7 @@ Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, Poo
         to.modest = std::max(to.modest, short_of(idle, free * kModestOneOf, by.for_one));
     };
     auto need = shape.needs.begin();
-    for (const BesideGpu& by : pools_[pool.value()].resources) {
+    for (const NeedPerGpu& by : pools_[pool.value()].resources) {
         while (need != shape.needs.end() && need->column < by.column) ++need;
         const bool is_asked = need != shape.needs.end() && need->column == by.column;
         const std::int64_t has = capacity.usable(by.column, slot);
@@ -226,7 +226,7 @@ Fragmentation::Choice Fragmentation::choose_device(const Capacity& capacity, std
         if (cost < best.cost) best = {device, cost};
     };
     for (const OpenDevice& device : capacity.open_devices(need->column, slot)) {
-        const std::int64_t more = planted(PlantedBug::overfill_a_gpu) ? kGpuMilliPerGpu / 10 : 0;
+        const std::int64_t more = has_fault(SeededFault::overfill_a_gpu) ? kGpuMilliPerGpu / 10 : 0;
         if (device.free + more >= need->amount) consider(device.number, device.free);
     }
     if (capacity.free(capacity.whole_column(need->column), slot) >= kGpuMilliPerGpu) {
@@ -246,7 +246,7 @@ std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uin
     const std::int64_t idle = capacity.idle_gpus(slot);
     const Stranded stranded = stranded_by(capacity, pool, slot, idle, shape, 1);
     std::int64_t cost = stranded.usual + stranded.modest;
-    if (!planted(PlantedBug::strand_gpus_by_pod_slots)) {
+    if (!has_fault(SeededFault::strand_gpus_by_pod_slots)) {
         cost += kWeightOfAny * (kWeightOfAny * stranded.any + stranded.large);
     }
     if (shape.part > GpuMilli{}) cost += choose_device(capacity, slot, shape).cost;

@@ -38,18 +38,18 @@ public:
 
 private:
     // The amount of one other resource that a GPU of the pool needs on its node.
-    struct BesideGpu {
+    struct NeedPerGpu {
         Column column{};
         int shift = 0;             // the column counts in units of 2^shift
         std::int64_t for_one = 0;  // amount for one GPU, > 0
         // for_one is what the pool's median GPU has; else the least that any work needs
         bool is_usual = false;
-        friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
+        friend bool operator==(const NeedPerGpu&, const NeedPerGpu&) = default;
     };
     struct PoolRow {
         std::uint64_t offers = 0;  // Capacity::offers when it was read
         std::uint64_t version = 1;
-        std::vector<BesideGpu> resources;  // by column
+        std::vector<NeedPerGpu> resources;  // by column
     };
     struct Choice {
         std::int32_t device = kNoDevice;
@@ -68,7 +68,7 @@ private:
     [[nodiscard]] Stranded stranded_by(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                        std::int64_t idle_milli, const Shape& shape,
                                        std::int64_t pods) const;
-    [[nodiscard]] std::int64_t median_beside(const ClusterState& state, const NodeSet& nodes,
+    [[nodiscard]] std::int64_t median_free_amount(const ClusterState& state, const NodeSet& nodes,
                                              const Capacity& capacity, Column column);
     [[nodiscard]] std::int64_t spoilt(std::int64_t rest_milli) const;
     [[nodiscard]] Choice choose_device(const Capacity& capacity, std::uint32_t slot,

@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 namespace {
@@ -61,8 +61,8 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     const NodeSet& eligible = allowed(state, shape);
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind == ColumnKind::cpu) {
-        const NodeId beside = beside_gpus(capacity, pool, shape, eligible, ranks);
-        if (beside.exists()) return beside;
+        const NodeId node_without_gpus = least_free_gpus(capacity, pool, shape, eligible, ranks);
+        if (node_without_gpus.exists()) return node_without_gpus;
     }
     const auto* buckets = capacity.buckets(pool, shape.index_column);
     if (buckets == nullptr) return NodeId::none();
@@ -71,7 +71,7 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     // Free fractions of several devices do not add up: a node with room for one rank may have room
     // for all.
     const std::int64_t amount = kind == ColumnKind::gpu_part ? each : each * ranks;
-    const int too_high = planted(PlantedBug::begin_a_bucket_too_high) ? 1 : 0;
+    const int too_high = has_fault(SeededFault::begin_a_bucket_too_high) ? 1 : 0;
     for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
          ++bucket) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
@@ -92,7 +92,7 @@ bool Placer::is_avoided(const ClusterState& state, std::uint32_t slot) const {
 }
 
 // Work without GPUs goes to the node with the fewest free GPUs, so that it does not block them.
-NodeId Placer::beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
+NodeId Placer::least_free_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                            const NodeSet& eligible, std::int64_t ranks) const {
     // If the pool has GPUs of several vendors, the first vendor by name: any fixed order will do.
     std::optional<Column> gpus;
@@ -291,7 +291,7 @@ bool Placer::place_order(const ClusterState& state, Capacity& capacity, PoolId p
     // Ranks with a spread rule are not packed first.
     if (wish_.spread == TopologyLevel::none) {
         if (place_greedily(state, capacity, pool, attempt)) return true;
-        if (planted(PlantedBug::drop_the_undo)) log_.clear();
+        if (has_fault(SeededFault::drop_the_undo)) log_.clear();
         attempt.rollback_to(0);
         const ShapeId first = state.pod(order_.front()).shape;
         if (std::all_of(order_.begin(), order_.end(),
@@ -308,7 +308,7 @@ bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId poo
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;
     wish_ =
-        planted(PlantedBug::any_rack_will_do) ? TopologyRules{} : state.shape_of(shape).topology;
+        has_fault(SeededFault::any_rack_will_do) ? TopologyRules{} : state.shape_of(shape).topology;
     if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
     if (pods.size() == 1) {
         const Spot spot = best(state, capacity, pool, shape);
@@ -319,11 +319,11 @@ bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId poo
     Transaction attempt{capacity, log_};
     std::int64_t steps_left = kSearchStepsMax;
     if (!place_order(state, capacity, pool, attempt, steps_left)) return false;
-    tell(pods, out);
+    write_placements(pods, out);
     return true;  // the attempt is rolled back here; Bindings::assume() places the pods
 }
 
-void Placer::tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const {
+void Placer::write_placements(const std::vector<PodId>& pods, std::vector<Placement>& out) const {
     out.reserve(order_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) {
         out.push_back({order_[i], chosen_[i].node, chosen_[i].device});

@@ -51,13 +51,13 @@ public:
     // Later placements avoid nodes with these GPU models. The names must outlive those placements.
     void avoid(const std::vector<std::string_view>& models) {
         avoided_ = models;
-        avoided_.insert(avoided_.end(), kept_off_.begin(), kept_off_.end());
+        avoided_.insert(avoided_.end(), barred_models_.begin(), barred_models_.end());
     }
     [[nodiscard]] const std::vector<std::string_view>& avoided() const { return avoided_; }
     // Later placements avoid these models in addition to those of avoid(): their remaining GPUs are
     // reserved for another job.
-    void keep_off(const std::vector<std::string_view>& models) { kept_off_ = models; }
-    [[nodiscard]] const std::vector<std::string_view>& kept_off() const { return kept_off_; }
+    void bar_models(const std::vector<std::string_view>& models) { barred_models_ = models; }
+    [[nodiscard]] const std::vector<std::string_view>& barred_models() const { return barred_models_; }
     // Later placements stay outside these windows; absent: outside windows that have begun.
     void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
     [[nodiscard]] std::optional<WindowSet> outside() const { return barred_; }
@@ -77,7 +77,7 @@ private:
         return state.pod(pod).bind.state == BindState::bound;
     }
     [[nodiscard]] bool is_avoided(const ClusterState& state, std::uint32_t slot) const;
-    NodeId beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
+    NodeId least_free_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                        const NodeSet& eligible, std::int64_t ranks) const;
     void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
     bool place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
@@ -96,7 +96,7 @@ private:
     NodeId cheapest(const ClusterState& state, const Capacity& capacity, PoolId pool, ShapeId id);
     std::int64_t take_while_cheap(const Capacity& capacity, Transaction& attempt, PoolId pool,
                                   NodeId node, const Shape& shape, std::int64_t ranks);
-    void tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const;
+    void write_placements(const std::vector<PodId>& pods, std::vector<Placement>& out) const;
 
     // --- topology (placer_topology.cpp) ---
     // A domain to place in, or a node whose location is unknown.
@@ -117,7 +117,7 @@ private:
     void close_scope();
     bool place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
                           const std::vector<PodId>& pods, std::vector<Placement>& out);
-    Spot best_beside(const ClusterState& state, const Capacity& capacity, PoolId pool, PodId pod);
+    Spot best_near_anchors(const ClusterState& state, const Capacity& capacity, PoolId pool, PodId pod);
     bool place_together(const ClusterState& state, Capacity& capacity, PoolId pool,
                         Transaction& attempt, const Shape& shape);
     bool place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,
@@ -169,7 +169,7 @@ private:
     Fragmentation fragmentation_;
     BestNode best_node_;
     std::vector<std::string_view> avoided_;
-    std::vector<std::string_view> kept_off_;
+    std::vector<std::string_view> barred_models_;
     // the model that is tried now (placer_models.cpp); empty: any model
     std::string_view only_model_;
     std::optional<WindowSet> barred_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/allocate/placer.hpp"
 
 namespace gpuctl {
@@ -13,13 +13,13 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     const Shape& shape = state.shape_of(pods.front());
     const PlacementRules& rules = state.rules_of(shape);
-    if (!rules.takes_several_models() || planted(PlantedBug::ignore_model_preference)) {
+    if (!rules.takes_several_models() || has_fault(SeededFault::ignore_model_preference)) {
         return place_now(state, capacity, pool, pods, out);
     }
-    std::vector<std::string_view> beside;
-    if (!runs_now(state, pods.front())) beside = state.gangs.models_of_gang(pods.front());
+    std::vector<std::string_view> gang_models;
+    if (!runs_now(state, pods.front())) gang_models = state.gangs.models_of_gang(pods.front());
     const auto is_placed_on = [&](const std::string& model) {
-        if (!is_model_among(beside, model)) return false;
+        if (!is_model_among(gang_models, model)) return false;
         only_model_ = model;
         const bool is_placed = place_now(state, capacity, pool, pods, out);
         only_model_ = {};

@@ -9,7 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/allocate/placer.hpp"
 
 namespace gpuctl {
@@ -135,7 +135,7 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
     }
     chosen_.clear();
     if (pods.size() == 1) {
-        const Spot spot = best_beside(state, capacity, pool, pods.front());
+        const Spot spot = best_near_anchors(state, capacity, pool, pods.front());
         if (spot.node.exists()) out.push_back({pods.front(), spot.node, spot.device});
         return spot.node.exists();
     }
@@ -158,7 +158,7 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
         placed = place();
     }
     if (!placed) return false;
-    tell(pods, out);
+    write_placements(pods, out);
     return true;  // the attempt is rolled back here, as in place_all()
 }
 
@@ -384,7 +384,7 @@ bool Placer::place_in_scope(const ClusterState& state, Capacity& capacity, PoolI
 bool Placer::place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,
                          Transaction& attempt, std::int64_t& steps_left) {
     const DomainMap& domains = capacity.domains();
-    const auto is_beside = [&](std::uint32_t slot) {
+    const auto is_near_anchors = [&](std::uint32_t slot) {
         const TopologyLevel level = wish_.required;
         return level == TopologyLevel::none || !has_anchor_in(capacity, level) ||
                is_anchored(capacity, level, domains.of(level, slot));
@@ -394,7 +394,7 @@ bool Placer::place_mixed(const ClusterState& state, Capacity& capacity, PoolId p
         while (!candidates_.empty()) {
             const DomainId candidate = take_tightest(capacity, level, candidates_);
             for (const std::uint32_t slot : domains.at_id(level, candidate).slots) {
-                if (is_beside(slot)) scope_slots_.push_back(slot);
+                if (is_near_anchors(slot)) scope_slots_.push_back(slot);
             }
             if (scope_slots_.empty()) continue;
             if (place_in_scope(state, capacity, pool, attempt, steps_left)) return true;

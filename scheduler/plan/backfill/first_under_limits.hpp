@@ -1,6 +1,6 @@
 #pragma once
 // For reports to users: would the job get a quota reservation if another job came that could take
-// the capacity left under its limits (limit_holds.hpp)?
+// the capacity left under its limits (quota_reservations.hpp)?
 
 #include "scheduler/state/cluster_state.hpp"
 

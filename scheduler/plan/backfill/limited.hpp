@@ -11,34 +11,34 @@ namespace gpuctl {
 
 // Limits of single GPU models are left out.
 inline bool is_within_limits(const ClusterState& state, const JobRow& job, const Load& ask,
-                             const Relief* relief) {
+                             const ReleasedUsage* released) {
     bool within = true;
-    visit_limits(state, job, ask, [&](const LimitHit&) { return within = false; }, relief);
+    visit_limits(state, job, ask, [&](const LimitHit&) { return within = false; }, released);
     return within;
 }
 
 // Adds the GPU models that its queues may not hold more of.
 inline void add_barred_models(const ClusterState& state, const JobRow& job, const Load& ask,
-                              const Relief* relief, std::vector<std::string_view>& out) {
+                              const ReleasedUsage* released, std::vector<std::string_view>& out) {
     visit_model_limits(
-        state, job, ask, [&](const LimitHit& hit) { out.push_back(hit.model); }, relief);
+        state, job, ask, [&](const LimitHit& hit) { out.push_back(hit.model); }, released);
 }
 
 inline bool is_limited(const ClusterState& state, const JobRow& job, const Load& ask,
-                       const Relief* relief = nullptr) {
-    bool is_hit = !is_within_limits(state, job, ask, relief);
+                       const ReleasedUsage* released = nullptr) {
+    bool is_hit = !is_within_limits(state, job, ask, released);
     visit_model_limits(
         state, job, ask, [&](const LimitHit& hit) { is_hit = is_hit || !hit.leaves_others; },
-        relief);
+        released);
     return is_hit;
 }
 
 // True also if the limit of one GPU model is hit although other models are left: usage elsewhere
 // may have to be released first.
 inline bool is_limited_somewhere(const ClusterState& state, const JobRow& job, const Load& ask,
-                                 const Relief* relief = nullptr) {
-    bool is_hit = is_limited(state, job, ask, relief);
-    visit_model_limits(state, job, ask, [&](const LimitHit&) { is_hit = true; }, relief);
+                                 const ReleasedUsage* released = nullptr) {
+    bool is_hit = is_limited(state, job, ask, released);
+    visit_model_limits(state, job, ask, [&](const LimitHit&) { is_hit = true; }, released);
     return is_hit;
 }
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
-#include "scheduler/plan/backfill/promise_rules.hpp"
+#include "scheduler/base/seeded_faults.hpp"
+#include "scheduler/plan/backfill/reservation_rules.hpp"
 
 namespace gpuctl {
 namespace {
 
 // With maintenance windows: the largest number of times at which the whole gang is tried. Without
 // windows the first time at which the gang seems to fit is nearly always correct.
-constexpr int kMomentsTriedMost = 32;
+constexpr int kStartTimesTriedMost = 32;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ bool Reservation::make(const Overlay& overlay, Placer& placer, JobId job,
     const ClusterState& state = overlay.state;
     clear();
     may_keep_ = has_waited_for_long(state, state.job(job));
-    const bool may_end = !state.run_times.ends().empty() || !state.nominations.claims().empty();
+    const bool may_end = !state.run_times.ends().empty() || !state.nominations.nominated_jobs().empty();
     if (!may_end && !state.maintenance.has_windows() && !may_keep_) return false;
     const PoolId pool = state.job(job).pool;
     const Answer* known = known_answer(state, placer, pool, pods);
@@ -67,11 +67,11 @@ bool Reservation::make(const Overlay& overlay, Placer& placer, JobId job,
         ++searches_;
         nodes_ = 0;
         const bool is_found = search(overlay, placer, pool, pods);
-        answers_.push_back({shapes_, may_keep_, is_found, promise_.at});
+        answers_.push_back({shapes_, may_keep_, is_found, head_reservation_.at});
         known = &answers_.back();
     }
     placer.keep_outside(std::nullopt);
-    promise_ = known->is_found ? HeadReservation{job, known->at} : HeadReservation{};
+    head_reservation_ = known->is_found ? HeadReservation{job, known->at} : HeadReservation{};
     return exists();
 }
 
@@ -82,7 +82,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
                                                      const std::vector<PodId>& pods) {
     const Basis basis{state.pool(pool).changes, state.nodes.eligibility_epoch(),
                       state.nodes.eligibility_log().size()};
-    if (basis != basis_ && !planted(PlantedBug::keep_old_searches)) {
+    if (basis != basis_ && !has_fault(SeededFault::keep_old_searches)) {
         basis_ = basis;
         answers_.clear();
     }
@@ -155,7 +155,7 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
     const Shape& shape = state.shape_of(first);
-    int tries_left = kMomentsTriedMost;
+    int tries_left = kStartTimesTriedMost;
     openings_.clear();
     if (state.maintenance.has_windows()) {
         placer.keep_outside(WindowSet{0});  // windows that are closed now will end
@@ -189,7 +189,7 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
         if (!is_news || !fitting.all()) continue;
         if (state.maintenance.has_windows() && tries_left-- == 0) return false;
         if (!place_at(overlay, placer, pool, pods, at)) continue;
-        promise_.at = at;
+        head_reservation_.at = at;
         return true;
     }
     return may_keep_ && release_the_oldest(overlay, placer, pool, pods, attempt, fitting);
@@ -217,7 +217,7 @@ bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, Poo
             fitting.changed(slot, before);
         }
         if (!fitting.all() || !place_at(overlay, placer, pool, pods, state.now())) continue;
-        promise_.at = Instant{};
+        head_reservation_.at = Instant{};
         return true;
     }
     return false;
@@ -264,7 +264,7 @@ bool Reservation::is_on(NodeId node) const {
 }
 
 bool Reservation::is_over_by_then(Instant now, Duration limit) const {
-    return is_over_by(promise_.at, now, limit);
+    return is_over_by(head_reservation_.at, now, limit);
 }
 
 void Reservation::note_placed(const ClusterState& state, const std::vector<Placement>& round,

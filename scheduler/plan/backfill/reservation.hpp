@@ -31,12 +31,12 @@ public:
     // reservation is possible, because work without limits holds too much of the pool, or because
     // the job never fits.
     bool make(const Overlay& overlay, Placer& placer, JobId job, const std::vector<PodId>& pods);
-    void clear() { promise_ = {}; }  // drops the reservation; cached answers stay
+    void clear() { head_reservation_ = {}; }  // drops the reservation; cached answers stay
     // Number of searches through the pool.
     [[nodiscard]] std::uint64_t searches() const { return searches_; }
 
-    [[nodiscard]] const HeadReservation& promise() const { return promise_; }
-    [[nodiscard]] bool exists() const { return promise_.job.exists(); }
+    [[nodiscard]] const HeadReservation& head_reservation() const { return head_reservation_; }
+    [[nodiscard]] bool exists() const { return head_reservation_.job.exists(); }
     [[nodiscard]] bool is_on(NodeId node) const;
     // GPU models of the reserved nodes. The names are valid during the Plan.
     [[nodiscard]] std::vector<std::string_view> models(const ClusterState& state) const;
@@ -95,7 +95,7 @@ private:
                   const std::vector<PodId>& pods, Instant at);
     void note_left(const ClusterState& state, const Capacity& capacity);
 
-    HeadReservation promise_;
+    HeadReservation head_reservation_;
     Basis basis_;
     std::vector<Answer> answers_;        // valid for basis_; at most one of them is_found: the last
     std::vector<std::uint64_t> shapes_;  // buffer

@@ -6,7 +6,7 @@ namespace gpuctl {
 
 void ShortWork::open(const ClusterState& state, PoolId pool) {
     policy_ = state.pool(pool).backfill;
-    total_ = kept_ = held_by_long_ = GpuMilli{};
+    total_ = reserved_ = held_by_long_ = GpuMilli{};
     if (policy_.short_percent <= 0) return;
     const Capacity& capacity = state.nodes.capacity();
     for (const std::uint32_t slot : capacity.nodes_of(pool)) {
@@ -17,7 +17,7 @@ void ShortWork::open(const ClusterState& state, PoolId pool) {
             held_by_long_ += state.shape_of(pod).gpus;
         }
     }
-    kept_ = GpuMilli{total_.value() / 100 * policy_.short_percent};
+    reserved_ = GpuMilli{total_.value() / 100 * policy_.short_percent};
 }
 
 bool ShortWork::is_long(const ClusterState& state, ClassId of, ShortestFirst& scores) const {
@@ -25,9 +25,9 @@ bool ShortWork::is_long(const ClusterState& state, ClassId of, ShortestFirst& sc
            log2_fixed(static_cast<std::uint64_t>(policy_.short_run_time.ms()));
 }
 
-bool ShortWork::keeps_out(const ClusterState& state, const JobRow& job, GpuMilli asked) const {
+bool ShortWork::is_exhausted_by(const ClusterState& state, const JobRow& job, GpuMilli asked) const {
     if (state.now() - job.submitted_at >= policy_.patience) return false;
-    const GpuMilli most = total_ - kept_;
+    const GpuMilli most = total_ - reserved_;
     return asked <= most && held_by_long_ + asked > most;
 }
 

@@ -17,21 +17,21 @@ class ShortWork {
 public:
     void open(const ClusterState& state, PoolId pool);
 
-    [[nodiscard]] bool is_kept() const { return kept_ > GpuMilli{0}; }
+    [[nodiscard]] bool is_reserved() const { return reserved_ > GpuMilli{0}; }
     [[nodiscard]] bool is_long(const ClusterState& state, ClassId of, ShortestFirst& scores) const;
     // True if the job is long work and may not get `asked` more GPUs now.
-    [[nodiscard]] bool keeps_out(const ClusterState& state, const JobRow& job,
+    [[nodiscard]] bool is_exhausted_by(const ClusterState& state, const JobRow& job,
                                  GpuMilli asked) const;
     // True if long work that runs may grow by `asked`.
     [[nodiscard]] bool has_room_for_long(GpuMilli asked) const {
-        return held_by_long_ + asked <= total_ - kept_;
+        return held_by_long_ + asked <= total_ - reserved_;
     }
     void note_placed(GpuMilli gpus) { held_by_long_ += gpus; }
 
 private:
     BackfillPolicy policy_;
     GpuMilli total_;
-    GpuMilli kept_;
+    GpuMilli reserved_;
     GpuMilli held_by_long_;
 };
 

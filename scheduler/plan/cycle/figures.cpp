@@ -8,7 +8,7 @@ void EngineFigures::count(const CyclePlan& plan) {
     ++plans;
     attempts += plan.effort.attempts;
     skipped_by_negative_cache += plan.effort.known_refusals;
-    promise_searches += plan.effort.reservation_searches;
+    reservation_searches += plan.effort.reservation_searches;
     for (const CyclePlan::Placed& one : plan.placed) {
         if (one.why == CyclePlan::PlacedFor::turn) ++placements;
         if (one.why == CyclePlan::PlacedFor::growth) ++ranks_grown;

@@ -15,7 +15,7 @@ struct EngineFigures {
     std::uint64_t placements = 0;  // ranks placed
     std::uint64_t skipped_by_negative_cache = 0;
     // searches through all running work of a pool, for head-of-line reservations
-    std::uint64_t promise_searches = 0;
+    std::uint64_t reservation_searches = 0;
     std::uint64_t gang_rollbacks = 0;
     // Evicted pods, by cause.
     std::uint64_t pods_reclaimed = 0;  // for another queue, to satisfy its guarantee

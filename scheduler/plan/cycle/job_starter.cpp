@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/allocate/windows_ahead.hpp"
-#include "scheduler/plan/cycle/settle_claim.hpp"
+#include "scheduler/plan/cycle/settle_nomination.hpp"
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 
@@ -31,7 +31,7 @@ std::uint16_t watched_for(const LimitHit& hit) {
 // was used.
 void watch_room(Attempt& attempt) {
     attempt.watch |= ClassBlock::kPoolGains;
-    if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kPromise;
+    if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kHeadReservation;
 }
 
 // True if the attempt asks the same as any job with pods of this shape: no model is barred for it,
@@ -45,7 +45,7 @@ bool asks_the_same(const ClusterState& state, const Attempt& attempt, ShapeId sh
 
 bool is_behind_reservation(const ClusterState& state, const PoolTurn& turn, JobId job,
                            Instant start) {
-    return turn.reservation->exists() && turn.reservation->promise().job != job &&
+    return turn.reservation->exists() && turn.reservation->head_reservation().job != job &&
            !turn.reservation->is_over_by_then(start, state.job(job).run.time_max);
 }
 
@@ -54,13 +54,13 @@ bool is_behind_reservation(const ClusterState& state, const PoolTurn& turn, JobI
 bool leaves_quota_of_heads(const ClusterState& state, PoolTurn& turn, Attempt& attempt,
                            Instant start) {
     if (turn.quota.empty()) return true;
-    const LimitHolds::Kept kept = turn.quota.keeps_out(
-        state, attempt.job, attempt.pods, start, attempt.barred_models, LimitHolds::For::start);
-    attempt.barred_with_alternative += kept.models_beside;
-    if (!kept.for_whom.job.exists()) return true;
-    attempt.behind = kept.for_whom;
+    const QuotaReservations::HeadInWay kept = turn.quota.find_head_in_way(
+        state, attempt.job, attempt.pods, start, attempt.barred_models, QuotaReservations::For::start);
+    attempt.barred_with_alternative += kept.models_with_alternative;
+    if (!kept.head.job.exists()) return true;
+    attempt.behind = kept.head;
     attempt.watch |=
-        ClassBlock::kLimitsKept | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
+        ClassBlock::kQuotaReservation | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
     const ClassId of = state.job(attempt.behind.job).waiting.in_class;
     const bool is_of_pool =
         of.exists() && (state.waiting.book().at(of).block.limits & ClassBlock::kOfPool);
@@ -78,7 +78,7 @@ Instant latest_start(const ClusterState& state, PoolTurn& turn, JobId job) {
     const TenantId tenant = has_quota ? row.tenant : TenantId::none();
     PoolTurn::LongestWait& known = turn.longest_wait;
     if (known.changes != changes || known.tenant != tenant) {
-        known = {changes, tenant, longest_claim(state, row)};
+        known = {changes, tenant, longest_nomination(state, row)};
     }
     return state.now() + known.length;
 }
@@ -114,22 +114,22 @@ bool note_quota_moved(Commit& commit, const PoolTurn& turn, JobId id) {
     ClassKey key;
     key.queue = job.queue;
     key.tenant = job.tenant;
-    bool is_elsewhere = false;
+    bool is_in_other_pool = false;
     for (const auto& [name, pool] : state.tree.pools_by_name()) {
         for (const HeadReservation& kept : state.pool(pool).reservations.under_limits) {
             // If a quota reservation was reported for the job, its end has to be reported.
-            is_elsewhere = is_elsewhere || (kept.job == id && pool != turn.pool);
+            is_in_other_pool = is_in_other_pool || (kept.job == id && pool != turn.pool);
             const ClassId of = state.job(kept.job).waiting.in_class;
             if (!of.exists()) continue;
             if (pool == turn.pool && turn.line.heads.is_known(kept.job)) continue;
             if (!is_under_limit_of(state, state.waiting.book().at(of), key)) continue;
             commit.note_quota_moved(pool);
             // the turn of the other pool may be over
-            is_elsewhere = is_elsewhere || pool != turn.pool;
+            is_in_other_pool = is_in_other_pool || pool != turn.pool;
             break;
         }
     }
-    return is_elsewhere;
+    return is_in_other_pool;
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ bool note_quota_moved(Commit& commit, const PoolTurn& turn, JobId id) {
 void JobStarter::refresh(Commit& commit, JobId job) {
     const ClusterState& state = commit.state();
     Readiness& ready = buffers_.ready;
-    if (state.job(job).nomination.exists()) settle_claim(commit, job);
+    if (state.job(job).nomination.exists()) settle_nomination(commit, job);
     commit.refresh(job, ready);
     if (!ready.waits) return;
     if (ready.hold != Reason::none) {
@@ -158,7 +158,7 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
     const ClusterState& state = commit.state();
     const auto& equals = state.waiting.book().at(chosen).jobs;
     const JobId job =
-        planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
+        has_fault(SeededFault::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     Attempt attempt{state, job, buffers_};
     // Decisions of this cycle may have changed the job: a dropped nomination returned its ranks.
     if (attempt.ready.pods.empty()) {
@@ -168,7 +168,7 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
     attempt.avoids_windows =
         avoid_windows_ahead(state, placer_, state.job(job), attempt.ready.pods);
     attempt.is_long =
-        turn.short_work.is_kept() && turn.short_work.is_long(state, chosen, turn.line.scores);
+        turn.short_work.is_reserved() && turn.short_work.is_long(state, chosen, turn.line.scores);
     attempt.avoids_reservation = is_behind_reservation(state, turn, job, state.now());
     const bool is_placed = attempt.ready.all_or_nothing ? place_gang(commit, turn, attempt)
                                                         : place_one_by_one(commit, turn, attempt);
@@ -177,7 +177,7 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
         out.has_moved_quota = note_quota_moved(commit, turn, job);
         if (attempt.ready.pods.size() > attempt.round.size()) refresh(commit, job);
     } else if (const EvictionPlan* evicting = make_room(commit, turn, attempt)) {
-        turn.quota.note_claimed();
+        turn.quota.note_nomination();
         out.has_moved_quota = note_quota_moved(commit, turn, job);
         const std::vector<Victim>& victims = evicting->victims;
         out.is_turn_lost = std::any_of(victims.begin(), victims.end(), [&](const Victim& one) {
@@ -193,7 +193,7 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
 bool JobStarter::is_within_limits(const ClusterState& state, PoolTurn& turn, Attempt& attempt) {
     const JobRow& job = state.job(attempt.job);
     const Load ask = load_of(state, attempt.pods);
-    if (attempt.is_long && turn.short_work.keeps_out(state, job, ask.gpus)) {
+    if (attempt.is_long && turn.short_work.is_exhausted_by(state, job, ask.gpus)) {
         attempt.watch |= ClassBlock::kShortWork;
         return false;
     }
@@ -232,7 +232,7 @@ bool JobStarter::place(Commit& commit, PoolTurn& turn, Attempt& attempt, bool al
     if (!commit.place(attempt.job, attempt.round, all_or_nothing, CyclePlan::PlacedFor::turn)) {
         return false;
     }
-    if (turn.short_work.is_kept()) {
+    if (turn.short_work.is_reserved()) {
         commit.mark_long(attempt.job, attempt.is_long);
         for (const Placement& placement : attempt.round) {
             const ShapeId shape = state.pod(placement.pod).shape;
@@ -340,14 +340,14 @@ const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attemp
     const Instant start = latest_start(state, turn, attempt.job);
     attempt.avoids_reservation =
         attempt.avoids_reservation || is_behind_reservation(state, turn, attempt.job, start);
-    if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kPromise;
+    if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kHeadReservation;
     attempt.barred_models.clear();
     if (!leaves_quota_of_heads(state, turn, attempt, start)) return nullptr;
-    if (attempt.is_long && turn.short_work.keeps_out(state, job, want.ask.gpus)) return nullptr;
+    if (attempt.is_long && turn.short_work.is_exhausted_by(state, job, want.ask.gpus)) return nullptr;
     if (attempt.avoids_reservation) want.withheld = turn.reservation;
-    placer_.keep_off(attempt.barred_models);
+    placer_.bar_models(attempt.barred_models);
     const EvictionPlan* made = room_maker_.make(commit, want);
-    placer_.keep_off({});
+    placer_.bar_models({});
     if (made != nullptr && turn.reservation->exists()) {
         turn.reservation->note_placed(state, made->round, !attempt.avoids_reservation);
     }
@@ -360,7 +360,7 @@ void JobStarter::refuse(Commit& commit, PoolTurn& turn, Attempt& attempt, ClassI
     const ClusterState& state = commit.state();
     const JobId job = attempt.job;
     const Reason before = state.waiting.book().at(chosen).block.reason;
-    if (planted(PlantedBug::watch_the_wrong_counter)) attempt.watch = ClassBlock::kQueueShrinks;
+    if (has_fault(SeededFault::watch_the_wrong_counter)) attempt.watch = ClassBlock::kQueueShrinks;
     const bool is_limit = is_limited(state, turn, attempt);
     for (const LimitHit& hit : attempt.over_budget) commit.await_budget(job, hit);
     ClassBlock block;  // what it watches is part of the explanation

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/plan/elastic/shrink.hpp"
 #include "scheduler/plan/preempt/preempt.hpp"
@@ -45,13 +45,13 @@ Places places_of(const ClusterState& state, const std::vector<EvictionUnit>& uni
 bool RoomMaker::may_try(const ClusterState& state, const RoomRequest& want,
                         std::uint16_t& watch) const {
     const JobRow& job = state.job(want.job);
-    const reclaim::Standing standing = reclaim::standing(state, job, want.ask.gpus);
-    if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;
-    if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
+    const reclaim::GuaranteeState guarantee = reclaim::guarantee_state(state, job, want.ask.gpus);
+    if (guarantee.has_guarantee) watch |= ClassBlock::kQueueShrinks;
+    if (guarantee.is_owed) watch |= ClassBlock::kPoolVictims;
     if (state.pod(want.pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
-    const bool may_stop_longer = Shorter::may_try(state, job, want.pods.front());
+    const bool may_stop_longer = ShorterJob::may_try(state, job, want.pods.front());
     const bool may_shrink = shrink::may_try(state, job, want.ask);
-    const bool may_undo = stranded::may_try(state, job) || stranded::may_start_anew(job);
+    const bool may_undo = stranded::may_try(state, job) || stranded::may_restart(job);
     if (may_stop_longer || may_shrink || may_undo) watch |= ClassBlock::kPoolVictims;
     if (!may_stop_longer && !may_shrink && !may_undo &&
         !reclaim::may_try(state, job, want.ask.gpus) &&
@@ -62,11 +62,11 @@ bool RoomMaker::may_try(const ClusterState& state, const RoomRequest& want,
     // The limits that block the job are watched already, with one exception: without the victims a
     // queue may hold less than it reserves, and then the reserved rest limits other queues.
     const std::vector<QueueId>& queues = state.pool(job.pool).queues;
-    const bool keeps = std::any_of(queues.begin(), queues.end(), [&state](QueueId queue) {
-        return state.queue(queue).keeps > GpuMilli{};
+    const bool reserves = std::any_of(queues.begin(), queues.end(), [&state](QueueId queue) {
+        return state.queue(queue).not_lent > GpuMilli{};
     });
-    const bool keeps_models = !state.pool(job.pool).models_kept.empty();
-    watch |= keeps || keeps_models ? ClassBlock::kPoolLending : ClassBlock::kPoolGains;
+    const bool reserves_models = !state.pool(job.pool).reserved_models.empty();
+    watch |= reserves || reserves_models ? ClassBlock::kPoolLending : ClassBlock::kPoolGains;
     return true;
 }
 
@@ -76,7 +76,7 @@ void RoomMaker::spare_reserved_nodes(const ClusterState& state, const RoomReques
     // jobs that keep a rank: ranks are released in order, so its other units stay, too
     std::vector<JobId> stay;
     std::erase_if(candidates_.units, [&](const EvictionUnit& unit) {
-        const bool has_to_stay = unit.job == want.withheld->promise().job ||
+        const bool has_to_stay = unit.job == want.withheld->head_reservation().job ||
                                  std::any_of(unit.pods.begin(), unit.pods.end(), is_there) ||
                                  std::find(stay.begin(), stay.end(), unit.job) != stay.end();
         if (has_to_stay && unit.in_order) stay.push_back(unit.job);
@@ -102,9 +102,9 @@ const EvictionPlan* RoomMaker::make(Commit& commit, const RoomRequest& want) {
         cause = EvictionCause::shrunk;
     } else if (undo_stranded(commit, want)) {
         cause = EvictionCause::stranded;
-    } else if (start_anew(commit, want)) {
+    } else if (restart_elsewhere(commit, want)) {
         return &plan_;  // the job's pods wait for the next cycle, and no room is nominated
-    } else if (take_back(commit, want)) {
+    } else if (reclaim_lent(commit, want)) {
         cause = EvictionCause::reclaimed;
     } else if (!preempt(commit, want) && !stop_longer(commit, want)) {
         return nullptr;
@@ -115,7 +115,7 @@ const EvictionPlan* RoomMaker::make(Commit& commit, const RoomRequest& want) {
 
 bool RoomMaker::shrink(const Overlay& overlay, const RoomRequest& want) {
     const ClusterState& state = overlay.state;
-    if (!shrink::may_try(state, state.job(want.job), want.ask) || planted(PlantedBug::never_shrink))
+    if (!shrink::may_try(state, state.job(want.job), want.ask) || has_fault(SeededFault::never_shrink))
         return false;
     shrink::find_surplus(state, state.job(want.job), want.ask, candidates_);
     spare_reserved_nodes(state, want);
@@ -137,35 +137,35 @@ bool RoomMaker::undo_stranded(Commit& commit, const RoomRequest& want) {
 
 // The job itself has lacked ranks for too long, because it is bound to a rack or a GPU model, and
 // all of it fits elsewhere: it is evicted and starts again.
-bool RoomMaker::start_anew(Commit& commit, const RoomRequest& want) {
+bool RoomMaker::restart_elsewhere(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
-    if (want.withheld != nullptr || !stranded::may_start_anew(job)) return false;
+    if (want.withheld != nullptr || !stranded::may_restart(job)) return false;
     collect(commit, want, Consent::not_needed,
             [&](const JobRow& other) { return other.key == job.key; });
     if (candidates_.units.size() != 1) return false;
     const EvictionUnit& own = candidates_.units.front();
     std::vector<PodId> all(own.pods.begin(), own.pods.end());
     all.insert(all.end(), want.pods.begin(), want.pods.end());
-    const bool fits = search_.fits_anew(commit.overlay(), want.job, all, own);
-    if (!fits && !planted(PlantedBug::start_anew_in_vain)) return false;
+    const bool fits = search_.fits_after_eviction(commit.overlay(), want.job, all, own);
+    if (!fits && !has_fault(SeededFault::restart_gangs_without_room)) return false;
     plan_.round.clear();
     plan_.victims.clear();
     for (const PodId pod : own.pods) plan_.victims.push_back({pod});
     commit.evict({own.pods.begin(), own.pods.end()}, EvictionCause::stranded,
-                 stranded::why_anew(state, job));
+                 stranded::why_restarted(state, job));
     return true;
 }
 
-bool RoomMaker::take_back(Commit& commit, const RoomRequest& want) {
+bool RoomMaker::reclaim_lent(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
-    if (planted(PlantedBug::never_reclaim)) return false;
+    if (has_fault(SeededFault::never_reclaim)) return false;
     const bool is_lent = reclaim::may_try(state, job, want.ask.gpus);
     const bool may_clear = reclaim::may_try_to_clear(state, job, want.ask.gpus);
     if (!is_lent && !may_clear) return false;
     candidates_.clear();
-    state.pods.read_leaving(job.pool, candidates_.leaving);
+    state.pods.read_terminating(job.pool, candidates_.terminating_pods);
     if (is_lent) {
         find_candidates(
             state, job.pool,
@@ -195,7 +195,7 @@ bool RoomMaker::search_lent(const Overlay& overlay, const RoomRequest& want) {
     const std::vector<EvictionUnit> all = std::move(candidates_.units);
     std::vector<const EvictionUnit*> order;
     const auto search = [&](NodeId node) {
-        reclaim::leave_guarantees(state, job, candidates_.leaving, order);
+        reclaim::leave_guarantees(state, job, candidates_.terminating_pods, order);
         candidates_.units.clear();
         for (const EvictionUnit* unit : order) candidates_.units.push_back(*unit);
         const RoomOnceGone room{state, job.pool, candidates_, want.pods};
@@ -225,8 +225,8 @@ bool RoomMaker::search_lent(const Overlay& overlay, const RoomRequest& want) {
             if (!std::binary_search(first.begin(), first.end(), unit)) order.push_back(unit);
         };
         if (needs_here_only) {
-            const Units& beside = places.by_node.at(node);
-            std::for_each(beside.begin(), beside.end(), add);
+            const Units& on_node = places.by_node.at(node);
+            std::for_each(on_node.begin(), on_node.end(), add);
         } else {
             for (const EvictionUnit& unit : all) add(&unit);
         }
@@ -251,14 +251,14 @@ bool RoomMaker::preempt(Commit& commit, const RoomRequest& want) {
 bool RoomMaker::stop_longer(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
-    if (want.withheld != nullptr || !Shorter::may_try(state, job, want.pods.front())) return false;
+    if (want.withheld != nullptr || !ShorterJob::may_try(state, job, want.pods.front())) return false;
     stoppable_.read(state, job.pool, left_);
-    Shorter shorter{state, job, left_};
-    shorter.choose(stoppable_, candidates_);
+    ShorterJob shorter_job{state, job, left_};
+    shorter_job.choose(stoppable_, candidates_);
     retry_later(commit, want);
     if (!search_lent(commit.overlay(), want)) return false;
     for (Victim& victim : plan_.victims) {
-        victim.why = shorter.why(state.job(state.pod(victim.pod).job));
+        victim.why = shorter_job.why(state.job(state.pod(victim.pod).job));
     }
     return true;
 }

@@ -8,7 +8,7 @@
 #include "scheduler/plan/backfill/reservation.hpp"
 #include "scheduler/plan/commit.hpp"
 #include "scheduler/plan/preempt/eviction_search.hpp"
-#include "scheduler/plan/preempt/shorter.hpp"
+#include "scheduler/plan/preempt/shorter_job.hpp"
 
 namespace gpuctl {
 
@@ -35,8 +35,8 @@ public:
 private:
     bool shrink(const Overlay& overlay, const RoomRequest& want);
     bool undo_stranded(Commit& commit, const RoomRequest& want);
-    bool start_anew(Commit& commit, const RoomRequest& want);
-    bool take_back(Commit& commit, const RoomRequest& want);
+    bool restart_elsewhere(Commit& commit, const RoomRequest& want);
+    bool reclaim_lent(Commit& commit, const RoomRequest& want);
     bool preempt(Commit& commit, const RoomRequest& want);
     bool stop_longer(Commit& commit, const RoomRequest& want);
     // Excludes candidates on reserved nodes, because pods that terminate there make no room for the
@@ -52,7 +52,7 @@ private:
 
     EvictionSearch search_;
     StoppableWork stoppable_;
-    WorkLeft left_;
+    RemainingWork left_;
     Candidates candidates_;  // buffers
     EvictionPlan plan_;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/drain/drain.hpp"
 #include "scheduler/plan/estimate/start_by_budgets.hpp"
 #include "scheduler/policy/queue_order.hpp"
@@ -25,7 +25,7 @@ const CyclePlan& Planner::run(Commit& commit) {
         commit.note_effort({served.attempts, served.known_refusals, searches() - searched});
     }
     if (!served.is_complete) {
-        commit.end_cycle(true, planted(PlantedBug::idle_when_out_of_tries));
+        commit.end_cycle(true, has_fault(SeededFault::idle_when_out_of_tries));
         return commit.plan();
     }
     const std::int64_t grown = grow_elastic_jobs(commit);
@@ -35,7 +35,7 @@ const CyclePlan& Planner::run(Commit& commit) {
     // Jobs that grew hold more now, and their ranks did not wait in the queue book.
     const bool has_news =
         !state.tree.with_new_demand().empty() || served.has_moved_quota || is_reported;
-    commit.end_cycle(false, !has_news || planted(PlantedBug::forget_new_demand));
+    commit.end_cycle(false, !has_news || has_fault(SeededFault::forget_new_demand));
     return commit.plan();
 }
 
@@ -76,10 +76,10 @@ Planner::Served Planner::serve(Commit& commit, PoolId pool, std::uint64_t attemp
     PoolTurn& turn = scratch_.serving;
     turn.open(state, pool, reservations_[pool.value()]);
     const bool renews =
-        state.session.is_unfinished() && !planted(PlantedBug::promise_past_the_untried);
-    quota_heads_.add_reported_elsewhere(commit.overlay(), turn);
-    if (renews && turn.line.may_promise) renew_reservation(commit, turn);
-    if (planted(PlantedBug::grow_before_others)) grow(commit, pool);
+        state.session.is_unfinished() && !has_fault(SeededFault::reserve_past_the_untried);
+    quota_heads_.add_reported_of_other_pools(commit.overlay(), turn);
+    if (renews && turn.line.may_reserve) renew_reservation(commit, turn);
+    if (has_fault(SeededFault::grow_before_others)) grow(commit, pool);
     Served out;
     for (;;) {
         const ClassId chosen = next_class(state, pool, turn.line);
@@ -89,7 +89,7 @@ Planner::Served Planner::serve(Commit& commit, PoolId pool, std::uint64_t attemp
         }
         const JobClass& of = state.waiting.book().at(chosen);
         const bool is_refused_room = state.waiting.is_blocked(of) && !of.block.is_limited &&
-                                     (of.block.watch & ClassBlock::kPromise) == 0;
+                                     (of.block.watch & ClassBlock::kHeadReservation) == 0;
         // A job that another head under a limit has been put in front of since its refusal is tried
         // once more, so that this is reported.
         if (quota_heads_.add_if_head(commit.overlay(), turn, chosen)) continue;
@@ -115,7 +115,7 @@ bool Planner::is_over(Commit& commit, PoolTurn& turn) {
     const bool is_stale = !turn.reservation->exists() &&
                           commit.state().pool(turn.pool).reservations.head.job.exists();
     if (is_stale) commit.reserve_for_head(turn.pool, {});
-    const bool has_moved = turn.quota.tell(commit, turn.pool);
+    const bool has_moved = turn.quota.report(commit, turn.pool);
     return !has_moved && !is_stale;
 }
 
@@ -156,16 +156,16 @@ bool Planner::reserve_for_head(Commit& commit, PoolTurn& turn, ClassId of) {
     if (starter_.is_limited(state, turn, attempt)) return false;
     Reservation& reservation = *turn.reservation;
     const bool is_made = reservation.make(commit.overlay(), placer_, job, attempt.pods);
-    if (is_made && is_allowed_then(state, reservation.promise(), attempt.pods)) {
-        turn.line.may_promise = false;
-        turn.line.heads.note_promised(job);
-        turn.quota.add_promised(reservation.promise(), reservation.models(state));
-        commit.reserve_for_head(turn.pool, reservation.promise());
+    if (is_made && is_allowed_then(state, reservation.head_reservation(), attempt.pods)) {
+        turn.line.may_reserve = false;
+        turn.line.heads.note_head_reservation(job);
+        turn.quota.add_head_reservation(reservation.head_reservation(), reservation.models(state));
+        commit.reserve_for_head(turn.pool, reservation.head_reservation());
         return true;
     }
     if (is_made) reservation.clear();
     turn.line.passed.push_back(of);
-    if (turn.line.passed.size() == kPassedMost) turn.line.may_promise = false;
+    if (turn.line.passed.size() == kPassedMost) turn.line.may_reserve = false;
     return true;
 }
 
@@ -211,7 +211,7 @@ bool Planner::report_heads(Commit& commit) {
         if (state.pool(pool).reservations.under_limits.empty()) continue;
         PoolTurn& turn = growth_turn(pool);
         quota_heads_.open_with_reported(commit.overlay(), turn);
-        has_changed = turn.quota.tell(commit, pool) || has_changed;
+        has_changed = turn.quota.report(commit, pool) || has_changed;
     }
     return has_changed;
 }

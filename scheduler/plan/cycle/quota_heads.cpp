@@ -64,40 +64,40 @@ void QuotaHeads::add_in_front_of(const Overlay& overlay, PoolTurn& turn, const J
     }
 }
 
-void QuotaHeads::add_elsewhere(const Overlay& overlay, PoolTurn& turn, TenantId tenant,
+void QuotaHeads::add_of_other_pools(const Overlay& overlay, PoolTurn& turn, TenantId tenant,
                                ClassId before) {
     const ClusterState& state = overlay.state;
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_limits()) return;
     for (;;) {
-        const ClassId head = first_elsewhere(state, turn.pool, tenant, before, turn.line.heads);
+        const ClassId head = first_of_other_pools(state, turn.pool, tenant, before, turn.line.heads);
         if (!head.exists()) return;
         const QueueId queue = state.waiting.book().at(head).key.queue;
         add_or_pass(overlay, turn, state.queue(queue).pool, head);
     }
 }
 
-void QuotaHeads::add_reserved_elsewhere(const ClusterState& state, PoolTurn& turn) {
-    if (state.tree.pools() == 1 || !keeps_limits(state.pool(turn.pool))) return;
+void QuotaHeads::add_reserved_of_other_pools(const ClusterState& state, PoolTurn& turn) {
+    if (state.tree.pools() == 1 || !reserves_quota(state.pool(turn.pool))) return;
     for (const auto& [name, other] : state.tree.pools_by_name()) {
         const HeadReservation& reserved = state.pool(other).reservations.head;
         if (other == turn.pool || !reserved.job.exists()) continue;
-        if (!keeps_limits(state.pool(other))) continue;
+        if (!reserves_quota(state.pool(other))) continue;
         const JobRow& job = state.job(reserved.job);
         if (!job.waiting.in_class.exists() || !state.tenant(job.tenant).has_limits()) continue;
         // reserved nodes of another pool have no model of this pool
-        turn.quota.add_promised(reserved, {});
-        turn.line.heads.note_promised(reserved.job);
+        turn.quota.add_head_reservation(reserved, {});
+        turn.line.heads.note_head_reservation(reserved.job);
     }
 }
 
-void QuotaHeads::add_reported_elsewhere(const Overlay& overlay, PoolTurn& turn) {
+void QuotaHeads::add_reported_of_other_pools(const Overlay& overlay, PoolTurn& turn) {
     const ClusterState& state = overlay.state;
-    if (!turn.line.keeps_limits) return;
-    add_reserved_elsewhere(state, turn);
+    if (!turn.line.reserves_quota) return;
+    add_reserved_of_other_pools(state, turn);
     for (const HeadReservation& one : state.pool(turn.pool).reservations.under_limits) {
         const ClassId of = state.job(one.job).waiting.in_class;
         const PoolId its = state.job(one.job).pool;
-        if (its == turn.pool || !of.exists() || !keeps_limits(state.pool(its))) continue;
+        if (its == turn.pool || !of.exists() || !reserves_quota(state.pool(its))) continue;
         const JobClass& waiting = state.waiting.book().at(of);
         const bool waits = (waiting.block.limits & ClassBlock::kOfTenant) != 0;
         const bool is_first = waiting.jobs.begin()->job == one.job;
@@ -110,10 +110,10 @@ void QuotaHeads::add_reported_elsewhere(const Overlay& overlay, PoolTurn& turn) 
 bool QuotaHeads::look_in_front_of(const Overlay& overlay, PoolTurn& turn, ClassId chosen) {
     const ClusterState& state = overlay.state;
     LimitHeads& heads = turn.line.heads;
-    if (!turn.line.keeps_limits || state.waiting.book().classes_limited() == 0) return false;
+    if (!turn.line.reserves_quota || state.waiting.book().classes_limited() == 0) return false;
     if (heads.looked_before(chosen)) return false;
     heads.look_before(chosen);
-    add_elsewhere(overlay, turn, state.waiting.book().at(chosen).key.tenant, chosen);
+    add_of_other_pools(overlay, turn, state.waiting.book().at(chosen).key.tenant, chosen);
     return true;
 }
 
@@ -122,18 +122,18 @@ bool QuotaHeads::look_in_front_of(const Overlay& overlay, PoolTurn& turn, ClassI
 void QuotaHeads::open_with_reported(const Overlay& overlay, PoolTurn& turn) {
     const ClusterState& state = overlay.state;
     turn.line.heads = {};
-    turn.line.leavers = {};
+    turn.line.terminating_pods = {};
     turn.quota.clear();
     const Reservation& reserved = *turn.reservation;
     if (reserved.exists()) {
-        turn.quota.add_promised(reserved.promise(), reserved.models(state));
-        turn.line.heads.note_promised(reserved.promise().job);
+        turn.quota.add_head_reservation(reserved.head_reservation(), reserved.models(state));
+        turn.line.heads.note_head_reservation(reserved.head_reservation().job);
     }
-    add_reserved_elsewhere(state, turn);
+    add_reserved_of_other_pools(state, turn);
     for (const HeadReservation& one : state.pool(turn.pool).reservations.under_limits) {
         const ClassId of = state.job(one.job).waiting.in_class;
         if (!of.exists() || state.waiting.book().at(of).block.limits == 0) continue;
-        if (!keeps_limits(state.pool(state.job(one.job).pool))) continue;
+        if (!reserves_quota(state.pool(state.job(one.job).pool))) continue;
         const bool is_first = state.waiting.book().at(of).jobs.begin()->job == one.job;
         if (is_first) add_or_pass(overlay, turn, state.job(one.job).pool, of);
     }
@@ -142,8 +142,8 @@ void QuotaHeads::open_with_reported(const Overlay& overlay, PoolTurn& turn) {
 void QuotaHeads::open_with_all(const Overlay& overlay, PoolTurn& turn) {
     const ClusterState& state = overlay.state;
     open_with_reported(overlay, turn);
-    turn.line.keeps_limits = keeps_limits(state.pool(turn.pool));
-    if (!turn.line.keeps_limits || state.waiting.book().classes_limited() == 0) return;
+    turn.line.reserves_quota = reserves_quota(state.pool(turn.pool));
+    if (!turn.line.reserves_quota || state.waiting.book().classes_limited() == 0) return;
     turn.line.has_only_heads = true;
     turn.line.heads.look_for_all();
     for (;;) {
@@ -152,7 +152,7 @@ void QuotaHeads::open_with_all(const Overlay& overlay, PoolTurn& turn) {
         add_or_pass(overlay, turn, turn.pool, head);
     }
     for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
-        add_elsewhere(overlay, turn, state.job(id).tenant, ClassId::none());
+        add_of_other_pools(overlay, turn, state.job(id).tenant, ClassId::none());
     }
 }
 

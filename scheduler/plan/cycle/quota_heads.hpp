@@ -18,7 +18,7 @@ public:
 
     // Called when a pool's turn begins. Adds heads of other pools that jobs of this pool waited
     // behind in the last cycle, because they wait for the quota of a namespace, which spans pools.
-    void add_reported_elsewhere(const Overlay& overlay, PoolTurn& turn);
+    void add_reported_of_other_pools(const Overlay& overlay, PoolTurn& turn);
     // Adds the class if a limit blocks it and its first job is a head now. False: its first job is
     // no head.
     bool add_if_head(const Overlay& overlay, PoolTurn& turn, ClassId chosen);
@@ -42,9 +42,9 @@ private:
     void add_or_pass(const Overlay& overlay, PoolTurn& turn, PoolId pool, ClassId head);
     // Adds the first heads of other pools under the quota of the namespace, up to the first one
     // that quota is reserved for.
-    void add_elsewhere(const Overlay& overlay, PoolTurn& turn, TenantId tenant, ClassId before);
+    void add_of_other_pools(const Overlay& overlay, PoolTurn& turn, TenantId tenant, ClassId before);
     // Adds jobs of other pools that have a reservation of nodes in their pool.
-    static void add_reserved_elsewhere(const ClusterState& state, PoolTurn& turn);
+    static void add_reserved_of_other_pools(const ClusterState& state, PoolTurn& turn);
 
     Placer& placer_;
     std::vector<Reservation> probes_;  // by pool: would the head find room at all?

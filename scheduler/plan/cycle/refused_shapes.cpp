@@ -1,6 +1,6 @@
 #include "scheduler/plan/cycle/refused_shapes.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -15,8 +15,8 @@ bool RefusedShapes::contains(const ClusterState& state, PoolId pool, ShapeId sha
                              std::int64_t ranks) {
     const Entry& known = entry(state, pool, shape);
     return known.shape_serial == state.shape_of(shape).serial &&
-           (known.gains == state.pool(pool).gains || planted(PlantedBug::refuse_for_ever)) &&
-           (ranks >= known.ranks || planted(PlantedBug::refuse_smaller_gangs));
+           (known.gains == state.pool(pool).gains || has_fault(SeededFault::refuse_for_ever)) &&
+           (ranks >= known.ranks || has_fault(SeededFault::refuse_smaller_gangs));
 }
 
 void RefusedShapes::add(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/explain/explain_parts.hpp"
 #include "scheduler/plan/preempt/victims.hpp"
 
@@ -18,7 +18,7 @@ struct DrainOrder {
 };
 
 // Pods of one job on nodes that are being drained.
-struct Leaving {
+struct DrainedJob {
     DrainOrder order;  // of the window with the largest set
     std::vector<PodId> pods;
 };
@@ -54,8 +54,8 @@ DrainOrder order_for(const ClusterState& state, const NodeRow& node, const PodRo
     return out;
 }
 
-bool may_be_stopped(const ClusterState& state, Drain drain, const PodRow& pod) {
-    if (planted(PlantedBug::drain_the_unwilling) && drain != Drain::none) {
+bool may_be_evicted(const ClusterState& state, Drain drain, const PodRow& pod) {
+    if (has_fault(SeededFault::drain_the_unwilling) && drain != Drain::none) {
         drain = Drain::all;
     }
     return is_stopped_by(drain, pod.facts) && pod.eviction.spared_until <= state.now();
@@ -64,14 +64,14 @@ bool may_be_stopped(const ClusterState& state, Drain drain, const PodRow& pod) {
 // An eviction was requested already, for any reason. Refused evictions are requested again when
 // they are due.
 bool is_asked(const ClusterState& state, const PodRow& pod) {
-    if (pod.is_leaving() || pod.bind.delete_in_flight) return true;
+    if (pod.is_terminating() || pod.bind.delete_in_flight) return true;
     if (pod.eviction.state == EvictionState::none) return false;
-    return pod.eviction.beneficiary != ObjectKey{} ||
+    return pod.eviction.preemptor != ObjectKey{} ||
            state.maintenance.calendar().clock.has_postponed();
 }
 
-std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
-    std::map<ObjectKey, Leaving> out;
+std::map<ObjectKey, DrainedJob> find_drained_jobs(const ClusterState& state) {
+    std::map<ObjectKey, DrainedJob> out;
     for (const std::uint32_t slot : state.maintenance.calendar().nodes) {
         const NodeRow& node = state.node(NodeId{slot});
         if (node.facts.unhealthy.empty() &&
@@ -81,12 +81,12 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
         for (const PodId id : node.pods) {
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || pod.bind.state != BindState::bound) continue;
-            if (pod.is_leaving() || pod.bind.delete_in_flight) continue;
+            if (pod.is_terminating() || pod.bind.delete_in_flight) continue;
             DrainOrder order = order_for(state, node, pod);
             if (order.drain == Drain::none) continue;
             const bool is_gang = state.gangs.gang_size(state.job(pod.job)).has_value();
-            if (!is_gang && !may_be_stopped(state, order.drain, pod)) continue;
-            Leaving& of = out[state.job(pod.job).key];
+            if (!is_gang && !may_be_evicted(state, order.drain, pod)) continue;
+            DrainedJob& of = out[state.job(pod.job).key];
             join(of.order, std::move(order));
             of.pods.push_back(id);
         }
@@ -96,7 +96,7 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
 
 // True if releasing the ranks above the job's minimum is sufficient. They are released now, or when
 // the job has settled.
-bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
+bool shrink_from(Commit& commit, JobId id, const DrainedJob& of) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(id);
     if (!ElasticJobs::is_elastic(job) || job.elastic.is_paused(state.now())) return false;
@@ -115,7 +115,7 @@ bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
 // are in progress, or if an eviction was refused. After a refusal all are requested again:
 // otherwise a rank that was created again meanwhile would be evicted as soon as it starts, over and
 // over.
-std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, const Leaving& of) {
+std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, const DrainedJob& of) {
     std::vector<PodId> out;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
@@ -124,7 +124,7 @@ std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, cons
         const bool is_asked_before = is_asked(state, pod);
         if (is_asked_before && pod.eviction.state == EvictionState::postponed) return {};
         if (is_asked_before) continue;
-        if (!may_be_stopped(state, of.order.drain, pod)) return {};
+        if (!may_be_evicted(state, of.order.drain, pod)) return {};
         out.push_back(id);
     }
     return out;
@@ -135,17 +135,17 @@ std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, cons
 bool drain_nodes(Commit& commit) {
     const ClusterState& state = commit.state();
     bool is_turn_lost = false;
-    for (auto& [key, of] : find_leaving(state)) {
+    for (auto& [key, of] : find_drained_jobs(state)) {
         const JobId id = state.jobs.find_job(key);
         const std::int32_t before = state.job(id).elastic.wanted;
         if (shrink_from(commit, id, of)) {
-            const bool is_told = state.job(id).elastic.wanted != before;
-            is_turn_lost = is_turn_lost || (is_told && loses_its_turn(state, id));
+            const bool is_resized = state.job(id).elastic.wanted != before;
+            is_turn_lost = is_turn_lost || (is_resized && loses_its_turn(state, id));
             continue;
         }
         const JobRow& job = state.job(id);
         std::vector<PodId> pods;
-        if (state.gangs.gang_size(job) && !planted(PlantedBug::drain_half_a_gang)) {
+        if (state.gangs.gang_size(job) && !has_fault(SeededFault::drain_half_a_gang)) {
             pods = whole_gang(state, job, of);
         } else {
             for (const PodId pod : job.pods) {  // in the order of the job's pods, not of the nodes

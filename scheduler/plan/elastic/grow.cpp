@@ -4,25 +4,25 @@
 #include <optional>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/state/accounts/quota.hpp"
 
 namespace gpuctl {
 namespace {
 
-bool anybody_waits(const ClusterState& state, PoolId pool) {
+bool has_waiting_jobs(const ClusterState& state, PoolId pool) {
     const auto& queues = state.pool(pool).queues;
     return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
         return !state.waiting.book().of_queue(queue).empty();
     });
 }
 
-bool anybody_leaves(const ClusterState& state, PoolId pool) {
+bool has_terminating_pods(const ClusterState& state, PoolId pool) {
     for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const auto& pods = state.node(NodeId{slot}).pods;
         const bool leaves = std::any_of(pods.begin(), pods.end(),
-                                        [&](PodId id) { return state.pod(id).is_leaving(); });
+                                        [&](PodId id) { return state.pod(id).is_terminating(); });
         if (leaves) return true;
     }
     return false;
@@ -55,12 +55,12 @@ bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
 
 // True if pods are terminating whose room is not nominated for another job.
 bool is_room_left(const ClusterState& state, const JobRow& job) {
-    std::vector<PodId> leaving;
-    state.pods.read_leaving(job.pool, leaving);
-    return std::any_of(leaving.begin(), leaving.end(), [&](PodId id) {
+    std::vector<PodId> terminating_pods;
+    state.pods.read_terminating(job.pool, terminating_pods);
+    return std::any_of(terminating_pods.begin(), terminating_pods.end(), [&](PodId id) {
         const PodRow& pod = state.pod(id);  // its room belongs to the jobs that gain from its end
-        return pod.eviction.beneficiary == job.key ||
-               (pod.eviction.beneficiary == ObjectKey{} && !pod.is_surplus);
+        return pod.eviction.preemptor == job.key ||
+               (pod.eviction.preemptor == ObjectKey{} && !pod.is_surplus);
     });
 }
 
@@ -82,12 +82,12 @@ std::int64_t Grower::run(Commit& commit, PoolTurn& turn) {
     if (jobs_.empty()) return 0;
     // While a job waits, the release of terminating pods together with idle capacity may be what it
     // waits for.
-    const bool nobody_waits = !anybody_waits(state, pool);
-    const bool may_grow = nobody_waits || !anybody_leaves(state, pool);
+    const bool no_job_waits = !has_waiting_jobs(state, pool);
+    const bool may_grow = no_job_waits || !has_terminating_pods(state, pool);
     std::int64_t placed = 0;
-    if (may_grow) placed += grow_by_gain(commit, turn, nobody_waits);
+    if (may_grow) placed += grow_by_speedup(commit, turn, no_job_waits);
     if (may_grow) placed += place_further(commit, turn);
-    take_back_further(commit, pool);
+    delete_ranks_without_room(commit, pool);
     if (may_grow) ask_for_more(commit, turn);
     return placed;
 }
@@ -98,9 +98,9 @@ bool Grower::is_quota_awaited(const ClusterState& state, TenantId tenant) {
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_quota()) return false;
     const auto [known, is_new] = quota_awaited_.try_emplace(tenant, false);
     if (!is_new) return known->second;
-    std::vector<PodId> leaving;
-    add_leaving_elsewhere(state, tenant, PoolId::none(), leaving);
-    if (leaving.empty()) return false;
+    std::vector<PodId> terminating_pods;
+    add_terminating_of_other_pools(state, tenant, PoolId::none(), terminating_pods);
+    if (terminating_pods.empty()) return false;
     const auto is_of_it = [&](ClassId id) {
         return state.waiting.book().at(id).key.tenant == tenant &&
                waits_for_quota(state, id, ready_);
@@ -130,7 +130,7 @@ void Grower::find_jobs(const ClusterState& state, PoolId pool) {
         grown.extra = job.holding.pods - state.gangs.gang_size(job).value_or(0);
         const bool is_ending = state.elastic.ranks_of(job).is_ending;
         grown.more = is_ending ? 0 : std::ssize(grown.further);
-        grown.is_by_gain = !is_ending && chooses_by_gain(state, job);
+        grown.is_by_speedup = !is_ending && is_sized_by_speedup(state, job);
         jobs_.push_back(std::move(grown));
     }
 }
@@ -142,27 +142,27 @@ Grower::Grown* Grower::next(const ClusterState& state) {
         return std::tuple{-std::int64_t{job.priority}, one.extra, job.arrival};
     };
     for (Grown& one : jobs_) {
-        if (one.is_full || one.more == 0 || one.is_by_gain) continue;
+        if (one.is_full || one.more == 0 || one.is_by_speedup) continue;
         if (best == nullptr || rank(one) < rank(*best)) best = &one;
     }
     return best;
 }
 
-bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with) {
+bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const ReleasedUsage* with) {
     const ClusterState& state = overlay.state;
     if (is_quota_awaited(state, job.tenant)) return false;
     const Load ask = load_of(state, pod_);
-    if (job.run.is_long && turn.short_work.is_kept() &&
+    if (job.run.is_long && turn.short_work.is_reserved() &&
         !turn.short_work.has_room_for_long(ask.gpus)) {
         return false;
     }
     const bool within = is_within_limits(state, job, ask, with);
-    if (!within && !planted(PlantedBug::grow_past_limits)) return false;
+    if (!within && !has_fault(SeededFault::grow_past_limits)) return false;
     models_.clear();
     add_barred_models(state, job, ask, with, models_);
     const JobId id = state.pod(pod_.front()).job;
     const auto heads =
-        turn.quota.keeps_out(state, id, pod_, state.now(), models_, LimitHolds::For::growth, with);
+        turn.quota.find_head_in_way(state, id, pod_, state.now(), models_, QuotaReservations::For::growth, with);
     if (heads.is_out) return false;
     placer_.avoid(models_);
     if (state.maintenance.has_windows()) {
@@ -198,7 +198,7 @@ std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
     if (one.is_full) return 0;
     for (const Placement& placement : placed) {
         const GpuMilli gpus = state.shape_of(placement.pod).gpus;
-        if (job.run.is_long && turn.short_work.is_kept()) turn.short_work.note_placed(gpus);
+        if (job.run.is_long && turn.short_work.is_reserved()) turn.short_work.note_placed(gpus);
     }
     if (turn.reservation->exists()) {
         const bool is_over = turn.reservation->is_over_by_then(state.now(), job.run.time_max);
@@ -216,7 +216,7 @@ std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
 // There are two exceptions: ranks whose room other pods are releasing now, and ranks of a job that
 // just began or grew while pods are terminating, since its room may become free in parts. Waiting
 // jobs are served first.
-void Grower::take_back_further(Commit& commit, PoolId pool) {
+void Grower::delete_ranks_without_room(Commit& commit, PoolId pool) {
     const ClusterState& state = commit.state();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         const Grown& one = jobs_[i];
@@ -235,7 +235,7 @@ void Grower::take_back_further(Commit& commit, PoolId pool) {
         const bool waits_on = is_deferred || kept > ranks.there;
         if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
         if (is_deferred || !ranks.is_settled) continue;
-        const Cause why = one.is_by_gain ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
+        const Cause why = one.is_by_speedup ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
         commit.resize(one.job, kept, why);
     }
 }
@@ -261,7 +261,7 @@ void Grower::find_growing(const ClusterState& state) {
             continue;
         }
         one.like = rank_like(state, job);
-        if (one.is_by_gain) continue;  // choose_sizes() has decided its size
+        if (one.is_by_speedup) continue;  // choose_sizes() has decided its size
         const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
                               elastic.grow_from <= state.now() && !elastic.is_paused(state.now());
         if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;

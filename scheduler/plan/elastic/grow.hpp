@@ -4,7 +4,7 @@
 // with less than its maximum is resized if more ranks fit, and ranks that find no room after all
 // are deleted again. Each rank goes to the job of the highest priority that has least beyond its
 // minimum. Jobs that state their speed by size get the sizes with the largest marginal speedup
-// instead (grow_by_gain.cpp): they start with them, grow to them, and give ranks to each other.
+// instead (grow_by_speedup.cpp): they start with them, grow to them, and give ranks to each other.
 //
 // Lifetime: that of the Planner; run() once per Plan and pool.
 
@@ -14,10 +14,10 @@
 
 #include "scheduler/plan/allocate/placer.hpp"
 #include "scheduler/plan/commit.hpp"
-#include "scheduler/plan/elastic/sizes_by_gain.hpp"
+#include "scheduler/plan/elastic/sizes_by_speedup.hpp"
 #include "scheduler/plan/pool_turn.hpp"
-#include "scheduler/policy/work_left.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/policy/remaining_work.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -43,21 +43,21 @@ private:
         std::int64_t more = 0;       // ranks that it may still get, or is to get
         std::int32_t asked = 0;      // ranks for which idle room was found, and no pods exist yet
         bool is_full = false;        // no further rank fits
-        bool is_by_gain = false;     // choices_ decides its size
+        bool is_by_speedup = false;     // choices_ decides its size
         bool starts = false;         // it has ranks that only need placement, or will have
     };
     void find_jobs(const ClusterState& state, PoolId pool);
     // The job that gets the next rank; null: none.
     Grown* next(const ClusterState& state);
     std::int64_t place_further(Commit& commit, PoolTurn& turn);
-    void take_back_further(Commit& commit, PoolId pool);
+    void delete_ranks_without_room(Commit& commit, PoolId pool);
     void ask_for_more(Commit& commit, PoolTurn& turn);
     void find_growing(const ClusterState& state);
     // The last of its bound ranks that stay, or its first.
     static PodId rank_like(const ClusterState& state, const JobRow& job);
     // True if pod_ (or as many more pods like its first one) are within limits and find room.
     // placed_ has the result.
-    bool fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with);
+    bool fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const ReleasedUsage* with);
     // Ranks of elastic jobs of the pool are terminating, and their room is not nominated.
     static bool is_room_to_come(const ClusterState& state, PoolId pool);
     bool is_quota_awaited(const ClusterState& state, TenantId tenant);
@@ -85,16 +85,16 @@ private:
         const Overlay& overlay_;
         PoolTurn& turn_;
         Transaction attempt_;
-        Relief with_;
+        ReleasedUsage with_;
     };
 
-    // --- marginal speedup (grow_by_gain.cpp) ---
+    // --- marginal speedup (grow_by_speedup.cpp) ---
     // Returns the number of placed ranks.
-    std::int64_t grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_waits);
-    void read_choices(const ClusterState& state, bool nobody_waits);
+    std::int64_t grow_by_speedup(Commit& commit, PoolTurn& turn, bool no_job_waits);
+    void read_choices(const ClusterState& state, bool no_job_waits);
     void read_choice(const ClusterState& state, std::size_t index, bool may_give);
     [[nodiscard]] JobId job_of(const SizeChoice& choice) const { return jobs_[choice.of].job; }
-    [[nodiscard]] GpuMilli room_for_gain(const ClusterState& state, PoolId pool) const;
+    [[nodiscard]] GpuMilli room_for_speedup(const ClusterState& state, PoolId pool) const;
     // Tries all aims as if the jobs that shrink had released their ranks. False: some aims cannot
     // be reached; they are limited to what was reached.
     bool lay_out_aims(const Overlay& overlay, PoolTurn& turn);
@@ -105,7 +105,7 @@ private:
     std::vector<Grown> jobs_;
     std::map<TenantId, bool> quota_awaited_;  // results in this run
     std::vector<SizeChoice> choices_;
-    WorkLeft left_;
+    RemainingWork left_;
     std::vector<std::string_view> models_;  // buffers
     std::vector<PodId> pod_;
     std::vector<Placement> placed_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
-#include "scheduler/plan/elastic/sizes_by_gain.hpp"
+#include "scheduler/base/seeded_faults.hpp"
+#include "scheduler/plan/elastic/sizes_by_speedup.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 #include "scheduler/state/accounts/quota.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 // True if ranks of the job's namespace in other pools block it, too.
 bool is_about_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
-    return lacks_quota(state, job, ask) && !planted(PlantedBug::shrink_in_its_pool_alone);
+    return lacks_quota(state, job, ask) && !has_fault(SeededFault::shrink_in_its_pool_alone);
 }
 
 // Whether `other` holds ranks that may block the job: if `anywhere`, all of its namespace do,
@@ -24,7 +24,7 @@ bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
 }
 
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
-    if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
+    if (job.priority >= other.priority || has_fault(SeededFault::shrink_for_lower_priority)) return true;
     if (other.pool != job.pool) return false;
     if (reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other)) return true;
     const bool has_gpus = other.holding.gpus > GpuMilli{} || ask <= GpuMilli{};
@@ -38,7 +38,7 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     if (!ranks.is_settled || ranks.is_ending) return out;
     if (job.elastic.is_paused(state.now())) return out;  // its controller would ignore a request
     std::int64_t least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);
-    if (planted(PlantedBug::shrink_below_the_minimum)) --least;
+    if (has_fault(SeededFault::shrink_below_the_minimum)) --least;
     for (auto entry = job.pods.rbegin(); entry != job.pods.rend(); ++entry) {
         const PodRow& pod = state.pod(*entry);
         if (pod.is_surplus || pod.bind.state != BindState::bound) continue;
@@ -51,7 +51,7 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
 }
 
 // Adds the pod to `gone` if each queue then still keeps its guarantee.
-bool may_go(const ClusterState& state, const JobRow& job, PodId pod, Relief& gone) {
+bool may_go(const ClusterState& state, const JobRow& job, PodId pod, ReleasedUsage& gone) {
     const JobRow& of = state.job(state.pod(pod).job);
     gone.add(state, pod, 1);
     if (of.queue == job.queue) return true;
@@ -66,7 +66,7 @@ EvictionUnit unit_of(const ClusterState& state, PodId id) {
     EvictionUnit unit;
     unit.job = state.pod(id).job;
     unit.add(state, id);
-    unit.weight = unit.price_gpu_ms;
+    unit.weight = unit.cost_gpu_ms;
     unit.in_order = true;
     return unit;
 }
@@ -79,11 +79,11 @@ struct Giver {
 
 // Computes for each job what it would lose by releasing that many GPUs.
 void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& givers) {
-    WorkLeft left;
+    RemainingWork left;
     std::vector<SizeChoice> choices;
     GpuMilli room;
     for (std::size_t i = 0; i < givers.size(); ++i) {
-        if (!chooses_by_gain(state, *givers[i].job)) continue;
+        if (!is_sized_by_speedup(state, *givers[i].job)) continue;
         choices.push_back(choice_of(state, *givers[i].job, left));
         choices.back().of = i;
         room += choices.back().each * choices.back().now;
@@ -135,11 +135,11 @@ void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask,
     // If the loss of jobs is known, it also decides on each node; the start time does not.
     const bool is_known = std::any_of(givers.begin(), givers.end(),
                                       [](const Giver& giver) { return giver.loss > 0; });
-    Relief gone;
-    std::vector<PodId> leaving;
+    ReleasedUsage gone;
+    std::vector<PodId> terminating_pods;
     for (const PoolId pool : pools) {  // queues keep their guarantees without terminating pods, too
-        state.pods.read_leaving(pool, leaving);
-        for (const PodId pod : leaving) gone.add(state, pod, 1);
+        state.pods.read_terminating(pool, terminating_pods);
+        for (const PodId pod : terminating_pods) gone.add(state, pod, 1);
     }
     for (std::size_t place = 0; place < givers.size(); ++place) {
         for (const PodId pod : givers[place].ranks) {

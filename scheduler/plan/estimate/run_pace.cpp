@@ -4,9 +4,9 @@
 
 namespace gpuctl {
 
-Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, Pace pace) {
-    if (pace == Pace::early) return told.low;
-    return pace == Pace::median ? told.likely : about.limit;
+Duration run_time(const RunTimePrediction& prediction, const RunTimeQuestion& about, Pace pace) {
+    if (pace == Pace::early) return prediction.low;
+    return pace == Pace::median ? prediction.likely : about.limit;
 }
 
 Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace) {
@@ -16,9 +16,9 @@ Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace) {
 }
 
 Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace,
-               const RunTimeQuestion& about, const RunTimePrediction& told) {
+               const RunTimeQuestion& about, const RunTimePrediction& prediction) {
     if (pace == Pace::late) return pod.ends_at;
-    const Duration run = run_time(told, about, pace);
+    const Duration run = run_time(prediction, about, pace);
     // The run times of other jobs of the namespace do not predict when a service is removed.
     const bool is_endless =
         !pod.facts.runs_to_end && about.expected == Duration{} && !pod.ends_at.happened();

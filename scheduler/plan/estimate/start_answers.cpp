@@ -48,7 +48,7 @@ void StartForecast::read_job(const ClusterState& state, JobId id) {
     }
     if (has_windows_) waiting.stay = state.maintenance.stay_of(job, job.pods);
     const Outlook& outlook = outlook_of(state, id);
-    waiting.median = run_time(outlook.told, outlook.about, Pace::median);
+    waiting.median = run_time(outlook.prediction, outlook.about, Pace::median);
     waiting.limit = job.run.time_max;
     if (is_limit(refusal) || !state.accounts.budgets().empty()) {
         waiting.hit = state.accounts.limit_hit(job, Load{GpuMilli{waiting.gpus}, {}, {}});
@@ -117,7 +117,7 @@ void StartForecast::answer(const ClusterState& state, const Waiting& waiting) {
     estimate.may_be_passed =
         !row.is_reserved_for(waiting.id) && gpus_needed(state, waiting.id) > whole_gpus(1);
     if (estimate.may_be_passed && keeps) {
-        estimate.room_kept_from = state.job(waiting.id).submitted_at + row.backfill.keep_after;
+        estimate.reserved_from = state.job(waiting.id).submitted_at + row.backfill.keep_after;
     }
     answers_.push_back({waiting.id, waiting.arrival, estimate});
 }
@@ -128,8 +128,8 @@ void StartForecast::heed_budgets(const ClusterState& state, const Waiting& waiti
                                  StartEstimate& estimate) {
     const JobRow& job = state.job(waiting.id);
     const GpuMilli gpus{waiting.gpus};
-    const auto later = [&](Instant& moment) {
-        if (moment.happened()) moment = begins_by_budgets(state, job, gpus, moment);
+    const auto later = [&](Instant& time) {
+        if (time.happened()) time = begins_by_budgets(state, job, gpus, time);
     };
     later(estimate.likely);
     later(estimate.latest);

@@ -32,7 +32,7 @@ struct StartEstimate {  // never: unknown
     bool may_be_passed = false;
     // With may_be_passed: from then on room is reserved for the job once it is the head of the
     // line. Before that room is reserved only if the ends of the blocking work are known.
-    Instant room_kept_from;
+    Instant reserved_from;
     friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 

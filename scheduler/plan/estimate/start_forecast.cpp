@@ -202,10 +202,10 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         one.tenant = job.tenant;
         one.gpus = gpus;
         for (const Pace pace : {Pace::early, Pace::median, Pace::late}) {
-            one.ends[at(pace)] = end_of(state, pod, pace, outlook.about, outlook.told);
+            one.ends[at(pace)] = end_of(state, pod, pace, outlook.about, outlook.prediction);
         }
-        one.is_claim = pod.bind.state == BindState::claimed;
-        const bool is_limited = one.is_claim && job.run.time_max > Duration{};
+        one.is_nominated = pod.bind.state == BindState::claimed;
+        const bool is_limited = one.is_nominated && job.run.time_max > Duration{};
         one.budget_end = is_limited ? now_ + job.run.time_max : pod.ends_at;
         one.node = slot;
         one.group = group;
@@ -254,9 +254,9 @@ void StartForecast::close_runs() {
 // --- simulation of the line ---
 
 std::int64_t StartForecast::usable(const ClusterState& state, const std::vector<std::int64_t>& free,
-                                   const Stay& stay, Instant moment) const {
+                                   const Stay& stay, Instant start) const {
     if (!has_windows_) return free.front();
-    const WindowSet barred = state.maintenance.barred(stay, moment);
+    const WindowSet barred = state.maintenance.barred(stay, start);
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < free.size(); ++i) {
         if ((groups_[i] & barred) == 0) sum += free[i];

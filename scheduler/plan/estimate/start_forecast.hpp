@@ -78,7 +78,7 @@ private:
     // questions.
     struct Outlook {
         RunTimeQuestion about;
-        RunTimePrediction told;
+        RunTimePrediction prediction;
     };
     const Outlook& outlook_of(const ClusterState& state, JobId job);
 

@@ -55,8 +55,8 @@ Instant StartLimits::within(const ClusterState& state, PoolId pool, const JobRow
 // The time when enough jobs of the queue or namespace have ended. A job ends with its last pod.
 Instant StartLimits::within_jobs(const ClusterState& state, TenantId tenant, const LimitHit& hit,
                                  Pace pace, Instant now) {
-    const TenantId of_whom = hit.queue.exists() ? TenantId::none() : tenant;
-    const auto [of, is_new] = job_ends_.try_emplace({hit.kind, hit.queue, of_whom, pace});
+    const TenantId limited_tenant = hit.queue.exists() ? TenantId::none() : tenant;
+    const auto [of, is_new] = job_ends_.try_emplace({hit.kind, hit.queue, limited_tenant, pace});
     std::vector<Instant>& known = of->second;
     if (is_new) {
         std::map<JobId, Instant> ends;  // by job; never: unknown
@@ -92,7 +92,7 @@ Instant StartLimits::within_budget(const ClusterState& state, PoolId pool, const
         const bool is_of_tenant = pod.tenant == job.tenant && pod.is_of_pool && job.pool == pool;
         if (is_queue ? !is_below(state, pod.queue, hit.queue) : !is_of_tenant) continue;
         known->second.push_back(
-            {pod.gpus, pod.budget_end, pod.is_claim ? Instant{} : pod.ends[at(pace)]});
+            {pod.gpus, pod.budget_end, pod.is_nominated ? Instant{} : pod.ends[at(pace)]});
     }
     Duration time = spending.period().end - now;
     if (job.run.time_max > Duration{}) time = std::min(time, job.run.time_max);

@@ -23,7 +23,7 @@ struct RunningPod {
     Instant budget_end;  // until then the pod counts against a budget
     std::uint32_t node = 0;
     std::size_t group = 0;
-    bool is_claim = false;
+    bool is_nominated = false;
     bool is_of_pool = false;  // its job's pool is that of the node
     bool grows_with_demand = false;
 };

@@ -21,7 +21,7 @@ constexpr bool lacks_room(Reason reason) {
 
 constexpr bool is_limit(Reason reason) {
     return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
-           reason == Reason::budget_spent || reason == Reason::kept_for_growth;
+           reason == Reason::budget_spent || reason == Reason::reserved_for_growth;
 }
 
 // The reason of the job's last refusal, if the refusal is still valid.

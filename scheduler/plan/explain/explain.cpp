@@ -84,7 +84,7 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
                 return figure.name == "ranks_fitting" && figure.value > 0;
             });
         if (!has_room_for_some) return found;
-        if (auto topology = explain_parts::topology_beside(state, job, of)) {
+        if (auto topology = explain_parts::find_topology_shortage(state, job, of)) {
             found->facts.push_back(std::move(*topology));
         }
         return found;
@@ -161,7 +161,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     // are reported after the room.
     const std::string model = model_asked(state, groups);
     // limits of models, if other models are left: room is explained first
-    std::vector<Explanation> beside;
+    std::vector<Explanation> with_alternative;
     const auto add_model_limits = [&](bool is_asked_for) {
         visit_model_limits(
             state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
@@ -169,7 +169,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
                 if (!takes_model(state, groups, hit.model)) return;
                 const bool is_split = !is_asked_for && ready.all_or_nothing &&
                                       has_other_model(state, job.pool, hit.model);
-                (hit.leaves_others ? beside : out)
+                (hit.leaves_others ? with_alternative : out)
                     .push_back(explain_parts::explain_limit(state, job, hit, is_split));
             });
     };
@@ -195,12 +195,12 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         }
     }
     add_model_limits(false);
-    if (ready.resume && out.empty()) out = std::exchange(beside, {});
+    if (ready.resume && out.empty()) out = std::exchange(with_alternative, {});
     if (ready.resume && !out.empty()) explain_half_bound(state, job, ready, out.front());
     explain_parts::explain_short_work(state, id, out);
-    explain_parts::explain_limits_kept(state, id, out);
-    explain_parts::explain_promise(state, id, out);
-    out.insert(out.end(), beside.begin(), beside.end());
+    explain_parts::explain_quota_reservation(state, id, out);
+    explain_parts::explain_head_reservation(state, id, out);
+    out.insert(out.end(), with_alternative.begin(), with_alternative.end());
     if (out.empty()) {
         out.push_back(waits_for(Reason::turn, job.queue.exists() ? state.queue(job.queue).name : "",
                                 fact::WaitsFor::turn));

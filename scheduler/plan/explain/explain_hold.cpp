@@ -130,7 +130,7 @@ constexpr std::size_t kNominatedNamed = 4;
 
 void add_nominated(const ClusterState& state, const JobRow& job, Explanation& out) {
     std::vector<Placement> round;
-    state.nominations.read_claim(job, round);
+    state.nominations.read_nomination(job, round);
     fact::RoomNominated room;
     for (const Placement& placement : round) {
         room.gpus += state.shape_of(placement.pod).gpus;
@@ -236,7 +236,7 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
             out.facts = {
                 fact::FeatureUnsupported{user_of(state, job, ready.subject), ready.subject}};
             break;
-        case Reason::room_claimed:
+        case Reason::room_nominated:
             add_nominated(state, job, out);
             break;
         case Reason::turn:

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "scheduler/plan/backfill/promise_rules.hpp"
+#include "scheduler/plan/backfill/reservation_rules.hpp"
 #include "scheduler/plan/elastic/shrink.hpp"
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/plan/explain/explain_parts.hpp"
@@ -36,7 +36,7 @@ struct Waiting {
     std::vector<PodId> pods;  // pods of the smallest size that it starts with
     GpuMilli ask;             // request of `pods`
     std::set<PodId> surplus;  // ranks of elastic jobs above the minimum, which need no consent
-    bool is_behind_a_promise = false;
+    bool is_behind_reservation = false;
     // If the job lacks room, pods on nodes that it may never use do not count. Null: a limit blocks
     // it, and pods on any node may count against the limit.
     const PlacementRules* only_on = nullptr;
@@ -49,17 +49,17 @@ bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
 
 // For a job behind a reservation, pods are evicted only on nodes without reserved capacity
 // (docs/adr/0013): capacity released on reserved nodes belongs to the head of the line.
-bool is_behind_a_promise(const ClusterState& state, JobId id) {
-    const HeadReservation& promise = state.pool(state.job(id).pool).reservations.head;
-    if (!promise.job.exists() || promise.job == id) return false;
-    const Instant start = state.now() + longest_claim(state, state.job(id));
-    return !is_over_by(promise.at, start, state.job(id).run.time_max);
+bool is_behind_reservation(const ClusterState& state, JobId id) {
+    const HeadReservation& head_reservation = state.pool(state.job(id).pool).reservations.head;
+    if (!head_reservation.job.exists() || head_reservation.job == id) return false;
+    const Instant start = state.now() + longest_nomination(state, state.job(id));
+    return !is_over_by(head_reservation.at, start, state.job(id).run.time_max);
 }
 
 std::optional<std::pair<NotEvicted, Instant>> why_not(const ClusterState& state,
                                                       const Waiting& waiting, const PodRow& pod,
                                                       Consent consent) {
-    const StopCheck check = may_be_stopped(state, pod, consent);
+    const StopCheck check = may_be_evicted(state, pod, consent);
     switch (check.bar) {
         case StopBar::unwilling:
             return std::pair{NotEvicted::not_preemptible, Instant{}};
@@ -81,7 +81,7 @@ std::optional<std::pair<NotEvicted, Instant>> why_not(const ClusterState& state,
     const bool is_gang = state.gangs.gang_size(state.job(pod.job)).has_value();
     const std::optional<Instant> from = state.evictions.evictable_from(pod, is_gang);
     if (from && *from <= state.now()) {
-        if (!waiting.is_behind_a_promise) return std::nullopt;
+        if (!waiting.is_behind_reservation) return std::nullopt;
         return std::pair{NotEvicted::behind_reservation, Instant{}};
     }
     return std::pair{NotEvicted::evicted_often, from.value_or(Instant{})};
@@ -93,7 +93,7 @@ bool holds_within_guarantee(const ClusterState& state, const JobRow& job, PodId 
     const JobRow& other = state.job(state.pod(pod).job);
     const reclaim::Sides meet = reclaim::sides(state, job.queue, other.queue);
     if (!meet.other.exists()) return false;
-    Relief gone;
+    ReleasedUsage gone;
     const bool is_whole = state.gangs.gang_of(other) && !ElasticJobs::is_elastic(other);
     for (const PodId one : other.pods) {
         if ((is_whole || one == pod) && state.pod(one).node.exists()) gone.add(state, one, 1);
@@ -113,7 +113,7 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     state.waiting.read_readiness(id, ready);
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const Load ask = load_of(state, ready.pods);
-    Waiting out{id, ready.pods, ask.gpus, {}, is_behind_a_promise(state, id)};
+    Waiting out{id, ready.pods, ask.gpus, {}, is_behind_reservation(state, id)};
     if (!shrink::may_try(state, job, ask)) return out;
     Candidates candidates;
     shrink::find_surplus(state, job, ask, candidates);
@@ -132,7 +132,7 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
-            if (!pod.job.exists() || pod.is_leaving()) continue;
+            if (!pod.job.exists() || pod.is_terminating()) continue;
             if (!reclaim::may_stop(state, job, waiting.ask, state.job(pod.job))) continue;
             if (waiting.surplus.contains(on)) continue;
             const GpuMilli gpus = state.shape_of(pod).gpus;
@@ -148,11 +148,11 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
 
 // For nodes with free GPUs that lack another resource: the amount of that resource that pods hold
 // which are not evicted, by the reason.
-using HeldBesideGpus = std::map<std::pair<Column, NotEvicted>, std::pair<std::int64_t, Instant>>;
+using HeldOnNodesWithFreeGpus = std::map<std::pair<Column, NotEvicted>, std::pair<std::int64_t, Instant>>;
 
 // Why a pod on a node whose GPUs the job could use is not evicted. Nothing: it may be evicted, or
 // it would not be considered.
-std::optional<std::pair<NotEvicted, Instant>> why_beside(const ClusterState& state,
+std::optional<std::pair<NotEvicted, Instant>> why_not_evicted(const ClusterState& state,
                                                          const Waiting& waiting,
                                                          const PodRow& pod) {
     const JobRow& job = state.job(waiting.id);
@@ -167,8 +167,8 @@ std::optional<std::pair<NotEvicted, Instant>> why_beside(const ClusterState& sta
     return std::pair{NotEvicted::within_guarantee, Instant{}};
 }
 
-HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waiting) {
-    HeldBesideGpus held;
+HeldOnNodesWithFreeGpus held_on_nodes_with_free_gpus(const ClusterState& state, const Waiting& waiting) {
+    HeldOnNodesWithFreeGpus held;
     if (waiting.ask <= GpuMilli{}) return held;
     const Shape& shape = state.shape_of(waiting.pods.front());
     if (shape.gpus <= GpuMilli{}) return held;
@@ -178,8 +178,8 @@ HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waitin
         if (lacks.empty() || !counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
-            if (!pod.job.exists() || pod.is_leaving() || waiting.surplus.contains(on)) continue;
-            const auto why = why_beside(state, waiting, pod);
+            if (!pod.job.exists() || pod.is_terminating() || waiting.surplus.contains(on)) continue;
+            const auto why = why_not_evicted(state, waiting, pod);
             if (!why) continue;
             for (const Need& need : state.shape_of(pod).needs) {
                 if (std::find(lacks.begin(), lacks.end(), need.column) == lacks.end()) continue;
@@ -192,9 +192,9 @@ HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waitin
     return held;
 }
 
-fact::PodsKept kept_by(const ClusterState& state, fact::Holders holders, NotEvicted why,
+fact::PodsNotEvicted collect_not_evicted(const ClusterState& state, fact::Holders holders, NotEvicted why,
                        Instant until, const std::string& head) {
-    fact::PodsKept out;
+    fact::PodsNotEvicted out;
     out.holders = holders;
     out.why = why;
     if (until.happened()) out.rest = until - state.now();
@@ -202,22 +202,22 @@ fact::PodsKept kept_by(const ClusterState& state, fact::Holders holders, NotEvic
     return out;
 }
 
-void add_beside_gpus(const ClusterState& state, const HeldBesideGpus& held, const std::string& head,
+void add_held_on_nodes_with_free_gpus(const ClusterState& state, const HeldOnNodesWithFreeGpus& held, const std::string& head,
                      std::vector<Fact>& facts) {
     for (const auto& [of, what] : held) {
         const auto& [column, why] = of;
-        fact::PodsKept kept =
-            kept_by(state, fact::Holders::on_nodes_with_free_gpus, why, what.second, head);
+        fact::PodsNotEvicted kept =
+            collect_not_evicted(state, fact::Holders::on_nodes_with_free_gpus, why, what.second, head);
         kept.held = explain_parts::amount_of(state.nodes.capacity(), column, what.first);
         facts.push_back(std::move(kept));
     }
 }
 
-void add_kept(const ClusterState& state, const HeldByReason& held, fact::Holders holders,
+void add_not_evicted(const ClusterState& state, const HeldByReason& held, fact::Holders holders,
               const std::string& head, std::vector<Fact>& facts) {
     for (const auto& [why, of] : held) {
         if (of.gpus == GpuMilli{}) continue;
-        fact::PodsKept kept = kept_by(state, holders, why, of.until, head);
+        fact::PodsNotEvicted kept = collect_not_evicted(state, holders, why, of.until, head);
         kept.held = {ResourceKind::gpu, "", of.gpus.value(), false};
         facts.push_back(std::move(kept));
     }
@@ -238,7 +238,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
-            if (!pod.job.exists() || pod.is_leaving()) continue;
+            if (!pod.job.exists() || pod.is_terminating()) continue;
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
             const GpuMilli gpus = state.shape_of(pod).gpus;
             below += gpus;
@@ -248,14 +248,14 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             }
         }
     }
-    std::string promised_to;
-    if (waiting.is_behind_a_promise) {
-        promised_to = shown_name(state.job(state.pool(job.pool).reservations.head.job).key);
+    std::string head_name;
+    if (waiting.is_behind_reservation) {
+        head_name = shown_name(state.job(state.pool(job.pool).reservations.head.job).key);
     }
     std::vector<Fact>& facts = out.front().facts;
-    add_kept(state, held_on_loan(state, waiting), fact::Holders::over_guarantee, promised_to,
+    add_not_evicted(state, held_on_loan(state, waiting), fact::Holders::over_guarantee, head_name,
              facts);
-    add_beside_gpus(state, held_beside_gpus(state, waiting), promised_to, facts);
+    add_held_on_nodes_with_free_gpus(state, held_on_nodes_with_free_gpus(state, waiting), head_name, facts);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });
@@ -263,7 +263,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
         facts.push_back(fact::PreemptsNothing{below.value()});
         return;
     }
-    add_kept(state, held, fact::Holders::lower_priority, promised_to, facts);
+    add_not_evicted(state, held, fact::Holders::lower_priority, head_name, facts);
 }
 
 }  // namespace gpuctl

@@ -25,9 +25,9 @@ std::string prefix_of(fact::LimitUnit unit) {
 
 // Nominated room below the queue. Victims still hold that room, so the queue may appear to hold
 // more than its maximum.
-GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
+GpuMilli nominated_below(const ClusterState& state, QueueId queue) {
     GpuMilli sum;
-    for (const JobId id : state.nominations.claims()) {
+    for (const JobId id : state.nominations.nominated_jobs()) {
         const JobRow& job = state.job(id);
         bool is_below = false;
         for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
@@ -81,7 +81,7 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
         .limit = hit.limit,
         .held = hit.held,
         .needed = hit.needed,
-        .nominated = counts_nominated ? claimed_below(state, hit.queue) : GpuMilli{},
+        .nominated = counts_nominated ? nominated_below(state, hit.queue) : GpuMilli{},
         .leaves_other_models = takes_others}};
     return out;
 }

@@ -23,18 +23,18 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
     const Capacity& capacity = state.nodes.capacity();
     const Shape& shape = state.shape_of(group.shape);
     const PlacementRules& rules = state.rules_of(shape);
-    std::vector<std::string_view> beside;
-    if (!job.pods.empty()) beside = state.gangs.models_of_gang(job.pods.front());
+    std::vector<std::string_view> gang_models;
+    if (!job.pods.empty()) gang_models = state.gangs.models_of_gang(job.pods.front());
     bool fits_once = false;  // the request fits if the nodes of the model are empty
     Reason reason = Reason::never_fits;
     Column lacking = shape.index_column;
     const bool wants_whole = capacity.kind(shape.index_column) == ColumnKind::gpu;
     fact::ModelsShort models;
-    models.is_bound_to_gang = !beside.empty();
+    models.is_bound_to_gang = !gang_models.empty();
     models.has_fractions = wants_whole && has_rests(capacity, job.pool, shape.index_column);
     models.ranks = group.ranks;
     for (const std::string& model : gpu_models(rules)) {
-        if (!is_model_among(beside, model)) continue;
+        if (!is_model_among(gang_models, model)) continue;
         const NodeSurvey seen = survey(state, job.pool, shape, group.ranks, group.barred, model);
         if (seen.ranks_fitting >= group.ranks) return std::nullopt;
         models.models.push_back({.model = model,

@@ -14,7 +14,7 @@ namespace gpuctl::explain_parts {
 // True if the reason is a limit, so that room would not help.
 inline bool is_of_limit(Reason reason) {
     return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
-           reason == Reason::kept_for_growth;
+           reason == Reason::reserved_for_growth;
 }
 
 // Several pods of one shape.
@@ -63,7 +63,7 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
                                             const Group& group);
 // Adds to another lack of room what the topology rules lack; nothing: the topology rules do not
 // block the ranks.
-std::optional<fact::TopologyShort> topology_beside(const ClusterState& state, const JobRow& job,
+std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state, const JobRow& job,
                                                    const Group& group);
 // The refusal with the effect of maintenance: some nodes are closed now, or will be before the job
 // ends. `anyway` is the refusal without windows (explain_maintenance.cpp).
@@ -79,10 +79,10 @@ std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& 
 
 // Reports the reservation to the head of the line. To a job that would find room otherwise, reports
 // the head that the room is reserved for.
-void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+void explain_head_reservation(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
-// Reports quota reservations in the same way (explain_limits_kept.cpp).
-void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+// Reports quota reservations in the same way (explain_quota_reservation.cpp).
+void explain_quota_reservation(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
 // Reports to long work that the room is part of the short-job reserve.
 void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out);

@@ -16,7 +16,7 @@ struct InPool {
 
 // By name of the pool: nodes that accept the pod, and those of them that would have room for a rank
 // if they were empty.
-std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, const JobRow& job,
+std::map<std::string_view, InPool> find_nodes_in_other_pools(const ClusterState& state, const JobRow& job,
                                                    const Group& group) {
     std::map<std::string_view, InPool> found;
     const Shape& shape = state.shape_of(group.shape);
@@ -52,7 +52,7 @@ std::optional<Fact> missing_node(const ClusterState& state, const JobRow& job) {
 
 std::optional<Fact> nodes_in_other_pools(const ClusterState& state, const JobRow& job,
                                          const Group& group) {
-    const auto found = nodes_elsewhere(state, job, group);
+    const auto found = find_nodes_in_other_pools(state, job, group);
     if (found.empty()) return missing_node(state, job);
     fact::OtherPools out{job.pool_wanted, {}};
     for (const auto& [pool, in] : found) {

@@ -189,7 +189,7 @@ fact::Amount amount_of(const Capacity& capacity, Column column, std::int64_t amo
 }
 
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
-    if (!capacity.has_parts_beside(whole)) return false;
+    if (!capacity.has_counterpart_column(whole)) return false;
     // the whole and the fraction column refer to each other
     const Column parts = capacity.whole_column(whole);
     for (const std::uint32_t slot : capacity.nodes_of(pool)) {

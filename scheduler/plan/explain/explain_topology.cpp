@@ -37,7 +37,7 @@ public:
             if (first_refusal(rules, facts) == NodeRefusal::none) look_at(slot, facts);
         }
     }
-    [[nodiscard]] bool is_beside_others() const {
+    [[nodiscard]] bool has_bound_ranks() const {
         return level() != TopologyLevel::none &&
                std::any_of(anchors_.begin(), anchors_.end(),
                            [&](NodeId node) { return domain(level(), node.value()).exists(); });
@@ -55,7 +55,7 @@ private:
                            [&](NodeId node) { return domain(of, node.value()) == id; });
     }
     void look_at(std::uint32_t slot, const NodeFacts& facts) {
-        if (is_beside_others() && !has_other(level(), domain(level(), slot))) return;
+        if (has_bound_ranks() && !has_other(level(), domain(level(), slot))) return;
         Room& room = rooms[facts.topology.of(level())];
         const Capacity& capacity = state_.nodes.capacity();
         if (capacity.kind(shape_.index_column) == ColumnKind::gpu) {
@@ -103,7 +103,7 @@ std::optional<fact::TopologyShort> shortage(const ClusterState& state, const Job
     out.spread = rules.spread;
     out.domain = name;
     out.domains = static_cast<std::int64_t>(seen.rooms.size());
-    out.is_bound_to_gang = seen.is_beside_others();
+    out.is_bound_to_gang = seen.has_bound_ranks();
     out.has_gpus = state.nodes.capacity().kind(shape.index_column) == ColumnKind::gpu;
     out.gpus_free = room.gpus_free;
     out.ranks = group.ranks;
@@ -117,7 +117,7 @@ std::optional<fact::TopologyShort> shortage(const ClusterState& state, const Job
 
 }  // namespace
 
-std::optional<fact::TopologyShort> topology_beside(const ClusterState& state, const JobRow& job,
+std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state, const JobRow& job,
                                                    const Group& group) {
     std::optional<fact::TopologyShort> found = shortage(state, job, group);
     if (found) found->is_added = true;

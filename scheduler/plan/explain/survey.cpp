@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/policy/filter.hpp"
 
@@ -155,7 +155,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
     }
     // After the last need, this is the number of ranks that fit by all needs.
     const std::int64_t fitting =
-        planted(PlantedBug::count_ranks_on_full_nodes) ? so_far_empty : so_far;
+        has_fault(SeededFault::count_ranks_on_full_nodes) ? so_far_empty : so_far;
     out.ranks_fitting += fitting * nodes.count;
     if (fitting > 0) tallies.with_room[fitting] += nodes.count;
     out.ranks_fitting_empty += so_far_empty * nodes.count;
@@ -174,7 +174,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
         out.gpu_free_on_one_device =
             std::max(out.gpu_free_on_one_device, capacity.usable(shape.index_column, slot));
     }
-    out.gpus_free += (planted(PlantedBug::count_full_gpus_as_free) ? total : free) * nodes.count;
+    out.gpus_free += (has_fault(SeededFault::count_full_gpus_as_free) ? total : free) * nodes.count;
     out.gpus_total += total * nodes.count;
     out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
@@ -232,7 +232,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         if (!model.empty() && !same_gpu_model(facts.gpu_model, model)) continue;
         ++out.nodes_pool;
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
-            if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
+            if (has_fault(SeededFault::count_refusing_nodes)) ++out.nodes_matching;
             ++tallies.refusals[refusal_message(refusal, rules, facts)];
             if (refusal != NodeRefusal::sliced_gpus) continue;
             ++out.nodes_sliced;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "scheduler/base/wide.hpp"
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 #include "scheduler/plan/preempt/cheapest_nodes.hpp"
 #include "scheduler/plan/preempt/eviction_trial.hpp"
 #include "scheduler/plan/preempt/node_bounds.hpp"
@@ -103,11 +103,11 @@ Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId n
         return unit->gpus != units.front()->gpus;
     };
     // Weights by remaining work are no prices: the largest weight is evicted first for a reason.
-    const auto goes_by_price = [](const EvictionUnit* unit) {
-        return unit->weight == unit->price_gpu_ms;
+    const auto is_by_cost = [](const EvictionUnit* unit) {
+        return unit->weight == unit->cost_gpu_ms;
     };
     if (std::any_of(units.begin(), units.end(), is_of_another_size) &&
-        std::all_of(units.begin(), units.end(), goes_by_price)) {
+        std::all_of(units.begin(), units.end(), is_by_cost)) {
         std::stable_sort(units.begin(), units.end(), is_cheaper_for_a_gpu);
         try_order();
     }
@@ -207,19 +207,19 @@ bool EvictionSearch::find(const Overlay& overlay, JobId job, const std::vector<P
     const ClusterState& state = overlay.state;
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
-    std::vector<PodId> leaving = candidates.leaving;
-    add_leaving_elsewhere(state, state.job(job).tenant, state.job(job).pool, leaving);
+    std::vector<PodId> terminating_pods = candidates.terminating_pods;
+    add_terminating_of_other_pools(state, state.job(job).tenant, state.job(job).pool, terminating_pods);
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{overlay, placer_, log_, job, pods};
-        for (const PodId pod : leaving) trial.lift(pod);
+        for (const PodId pod : terminating_pods) trial.lift(pod);
         // Withheld after the release of terminating pods: the reservation may leave a part of what
         // they release.
         std::optional<Reservation::Withholding> kept;
         if (withheld != nullptr) kept.emplace(*withheld, overlay.capacity);
-        trial.count_anew();
+        trial.recount_columns();
         if (trial.fits(NodeId::none())) return false;  // the job only has to wait
         trial.wait_for(grace);
-        return tell(trial, choose(trial, among), out);
+        return write_plan(trial, choose(trial, among), out);
     };
     if (!state.maintenance.has_windows())
         return search(units, Duration{});  // no window depends on the grace period
@@ -243,10 +243,10 @@ bool EvictionSearch::find_of_lower_priority(const Overlay& overlay, JobId id, Po
     const JobRow& job = state.job(id);
     const std::vector<PodId> pods{pod};
     EvictionTrial trial{overlay, placer_, log_, id, pods};
-    std::vector<PodId> leaving;
-    state.pods.read_leaving(job.pool, leaving);
-    add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
-    for (const PodId one : leaving) trial.lift(one);
+    std::vector<PodId> terminating_pods;
+    state.pods.read_terminating(job.pool, terminating_pods);
+    add_terminating_of_other_pools(state, job.tenant, job.pool, terminating_pods);
+    for (const PodId one : terminating_pods) trial.lift(one);
     if (trial.is_limited() || trial.has_wishes() || trial.fits(NodeId::none())) return false;
     trial.wait_for(Duration{});  // the windows of the units are checked at the end
     // candidates of the examined nodes; a deque, because units must keep their addresses
@@ -260,10 +260,10 @@ bool EvictionSearch::find_of_lower_priority(const Overlay& overlay, JobId id, Po
             for (const EvictionUnit& unit : read.back().units) units.push_back(&unit);
             return units;
         });
-    return tell(trial, chosen, out);
+    return write_plan(trial, chosen, out);
 }
 
-bool EvictionSearch::fits_anew(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
+bool EvictionSearch::fits_after_eviction(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
                                const EvictionUnit& own) {
     const ClusterState& state = overlay.state;
     EvictionTrial trial{overlay, placer_, log_, job, pods};
@@ -272,7 +272,7 @@ bool EvictionSearch::fits_anew(const Overlay& overlay, JobId job, const std::vec
     return trial.fits(NodeId::none());
 }
 
-bool EvictionSearch::tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out) {
+bool EvictionSearch::write_plan(EvictionTrial& trial, const Units& chosen, EvictionPlan& out) {
     if (chosen.empty()) return false;
     trial.wait_for(longest_grace(trial.state(), chosen));
     for (const EvictionUnit* unit : chosen) trial.lift(*unit);

@@ -39,7 +39,7 @@ public:
     bool find_of_lower_priority(const Overlay& overlay, JobId job, PodId pod, EvictionPlan& out);
 
     // Whether all of `pods` find room at once when their own running pods in this unit are evicted.
-    bool fits_anew(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
+    bool fits_after_eviction(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
                    const EvictionUnit& own);
 
 private:
@@ -55,7 +55,7 @@ private:
     static Units narrow_by_node(EvictionTrial& trial, const Units& units);
     static Units narrow_for_gang(EvictionTrial& trial, const Units& units);
     static Units choose(EvictionTrial& trial, const Units& units);
-    static bool tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out);
+    static bool write_plan(EvictionTrial& trial, const Units& chosen, EvictionPlan& out);
 
     Placer& placer_;
     std::vector<Transaction::Entry> log_;

@@ -1,24 +1,24 @@
 #include "scheduler/plan/preempt/eviction_trial.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/plan/allocate/windows_ahead.hpp"
 
 namespace gpuctl {
 
 void EvictionTrial::wait_for(Duration grace) {
-    if (!state_.maintenance.has_windows() || planted(PlantedBug::start_at_once_after_a_claim))
+    if (!state_.maintenance.has_windows() || has_fault(SeededFault::ignore_termination_before_windows))
         return;
-    avoid_windows_ahead(state_, placer_, job_, pods_, claim_lasts(grace));
-    count_anew();
+    avoid_windows_ahead(state_, placer_, job_, pods_, nomination_lasts(grace));
+    recount_columns();
 }
 
 bool EvictionTrial::fits(NodeId node) {
     if (counts_ranks() && ranks_missing() > 0) return false;
-    const bool within = is_within_limits(state_, job_, ask_, &relief_);
-    if (!within && !planted(PlantedBug::preempt_in_vain)) return false;
+    const bool within = is_within_limits(state_, job_, ask_, &released_);
+    if (!within && !has_fault(SeededFault::preempt_without_fit)) return false;
     avoided_.clear();
-    add_barred_models(state_, job_, ask_, &relief_, avoided_);
-    avoided_.insert(avoided_.end(), placer_.kept_off().begin(), placer_.kept_off().end());
+    add_barred_models(state_, job_, ask_, &released_, avoided_);
+    avoided_.insert(avoided_.end(), placer_.barred_models().begin(), placer_.barred_models().end());
     placer_.avoid(avoided_);
     if (pods_.size() > 1 || (has_wishes() && !node.exists())) {
         return placer_.place_all(state_, capacity_, job_.pool, pods_, round_);

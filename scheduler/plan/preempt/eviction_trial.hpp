@@ -13,7 +13,7 @@
 #include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/plan/overlay.hpp"
 #include "scheduler/plan/preempt/victims.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 
 namespace gpuctl {
 
@@ -43,7 +43,7 @@ public:
     // call on the job fits only if no window blocks it at that time either.
     void wait_for(Duration grace);
     // Called when the columns were changed outside of this trial.
-    void count_anew() {
+    void recount_columns() {
         if (counts_ranks()) count_ranks();
     }
 
@@ -70,7 +70,7 @@ public:
     }
     // Does a limit block the job in the present trial?
     [[nodiscard]] bool is_limited() const {
-        return is_limited_somewhere(state_, job_, ask_, &relief_);
+        return is_limited_somewhere(state_, job_, ask_, &released_);
     }
     // For a gang of equal ranks the trial keeps count of the ranks that find room: most trials end
     // with that count.
@@ -97,7 +97,7 @@ private:
     void change(PodId id, std::int64_t sign) {
         const PodRow& pod = state_.pod(id);
         gone_.take(pod.node.value(), state_.shape_of(pod).needs, -sign, pod.gpu_device);
-        relief_.add(state_, id, sign);
+        released_.add(state_, id, sign);
         if (counts_ranks()) count_ranks(pod.node.value());
     }
     void count_ranks() {
@@ -124,7 +124,7 @@ private:
     std::vector<std::string_view> avoided_;
     Transaction gone_;
     std::optional<WindowSet> outside_before_;
-    Relief relief_;
+    ReleasedUsage released_;
     std::vector<Placement> round_;
     NodeSet allowed_;
     std::vector<std::int64_t> ranks_on_;  // by slot; empty: not counted

@@ -6,7 +6,7 @@
 
 #include "scheduler/plan/allocate/windows_ahead.hpp"
 #include "scheduler/plan/backfill/limited.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 
 namespace gpuctl {
 namespace {
@@ -55,15 +55,15 @@ void MoveSearch::read_movable(JobId job) {
         EvictionUnit& whole = by_job[unit.job];
         whole.job = unit.job;
         whole.pods.insert(whole.pods.end(), unit.pods.begin(), unit.pods.end());
-        whole.price_gpu_ms += unit.price_gpu_ms;
+        whole.cost_gpu_ms += unit.cost_gpu_ms;
         whole.gpus += unit.gpus;
     }
     for (auto& [id, unit] : by_job) {
         if (is_whole(state_, unit)) movable_.push_back(std::move(unit));
     }
     std::sort(movable_.begin(), movable_.end(), [&](const EvictionUnit& a, const EvictionUnit& b) {
-        return std::tie(a.price_gpu_ms, a.gpus, state_.job(a.job).key) <
-               std::tie(b.price_gpu_ms, b.gpus, state_.job(b.job).key);
+        return std::tie(a.cost_gpu_ms, a.gpus, state_.job(a.job).key) <
+               std::tie(b.cost_gpu_ms, b.gpus, state_.job(b.job).key);
     });
 }
 
@@ -175,7 +175,7 @@ std::vector<MoveSearch::Set> MoveSearch::sets_of(std::size_t size) const {
     for (std::uint32_t members = (std::uint32_t{1} << size) - 1; members < end;) {
         Set set{0, members};
         for (std::size_t i = 0; i < few_.size(); ++i) {
-            if ((members >> i & 1U) != 0) set.price_gpu_ms += few_[i]->price_gpu_ms;
+            if ((members >> i & 1U) != 0) set.cost_gpu_ms += few_[i]->cost_gpu_ms;
         }
         sets.push_back(set);
         // then the next number with as many bits
@@ -256,11 +256,11 @@ bool MoveSearch::lay_out(const Units& moved, MovePlan& out) {
 // Reads the models that the job's queues may not hold more of, after it has left its present nodes.
 void MoveSearch::read_avoided(JobId id, const std::vector<PodId>& pods) {
     avoided_.clear();
-    Relief relief;
+    ReleasedUsage released;
     for (const PodId pod : pods) {
-        if (state_.pod(pod).node.exists()) relief.add(state_, pod, 1);
+        if (state_.pod(pod).node.exists()) released.add(state_, pod, 1);
     }
-    add_barred_models(state_, state_.job(id), load_of(state_, pods), &relief, avoided_);
+    add_barred_models(state_, state_.job(id), load_of(state_, pods), &released, avoided_);
 }
 
 bool MoveSearch::place(JobId id, const std::vector<PodId>& pods, std::vector<Placement>& round) {

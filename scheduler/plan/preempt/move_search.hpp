@@ -39,7 +39,7 @@ public:
 
 private:
     struct Set {
-        std::int64_t price_gpu_ms = 0;
+        std::int64_t cost_gpu_ms = 0;
         std::uint32_t members = 0;  // bit set of indexes into few_
         friend auto operator<=>(const Set&, const Set&) = default;
     };

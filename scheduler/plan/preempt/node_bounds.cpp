@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 #include "scheduler/plan/preempt/preempt.hpp"
 
 namespace gpuctl {
@@ -65,9 +65,9 @@ std::vector<NodeBound> bounds_below(const ClusterState& state, const Shape& shap
     for (const StoppablePod& pod : state.queue(job.queue).stoppable) {
         if (!preempt::is_below(pod.priority, job.priority)) continue;
         OfNode& of = nodes[pod.node.value()];
-        const std::int64_t price = lost_gpu_ms(pod, pod.gpus, state.now());
-        of.least = std::min(of.least, price);
-        of.sum += price;
+        const std::int64_t cost = lost_gpu_ms(pod, pod.gpus, state.now());
+        of.least = std::min(of.least, cost);
+        of.sum += cost;
         // The last fraction on a GPU releases all of it.
         const std::int64_t leaves = whole_gpus_ceil(pod.gpus) * kGpuMilliPerGpu;
         of.most_gpus = std::max(of.most_gpus, leaves);

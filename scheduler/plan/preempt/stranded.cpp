@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl::stranded {
 
@@ -15,22 +15,22 @@ bool may_try(const ClusterState& state, const JobRow& job) {
 }
 
 bool may_stop(const JobRow& job, const JobRow& other) {
-    if (planted(PlantedBug::stop_no_stranded_gangs)) return false;
+    if (has_fault(SeededFault::stop_no_stranded_gangs)) return false;
     // It is no longer in the line if it changed since this Plan began: it is terminating, or its
     // room is being released.
-    return gives_way(other.gang.phase()) && other.waiting.in_class.exists() &&
+    return yields(other.gang.phase()) && other.waiting.in_class.exists() &&
            other.pool == job.pool && other.key != job.key && other.priority < kSystemPriority;
 }
 
-bool may_start_anew(const JobRow& job) {
-    return gives_way(job.gang.phase()) && job.priority < kSystemPriority;
+bool may_restart(const JobRow& job) {
+    return yields(job.gang.phase()) && job.priority < kSystemPriority;
 }
 
 Cause why(const ClusterState& state, const JobRow& job, const JobRow& other) {
     return cause::GangLacksRanks{state.now() - other.gang.short_since, job.key};
 }
 
-Cause why_anew(const ClusterState& state, const JobRow& job) {
+Cause why_restarted(const ClusterState& state, const JobRow& job) {
     return cause::GangRestarts{state.now() - job.gang.short_since};
 }
 

@@ -17,11 +17,11 @@ bool may_try(const ClusterState& state, const JobRow& job);
 bool may_stop(const JobRow& job, const JobRow& other);
 
 // Is the job a stranded gang that may be evicted to start elsewhere as a whole?
-bool may_start_anew(const JobRow& job);
+bool may_restart(const JobRow& job);
 
 // Why the gang `other` is evicted for the job.
 Cause why(const ClusterState& state, const JobRow& job, const JobRow& other);
 
-Cause why_anew(const ClusterState& state, const JobRow& job);
+Cause why_restarted(const ClusterState& state, const JobRow& job);
 
 }  // namespace gpuctl::stranded

@@ -25,7 +25,7 @@ void visit_nodes(const ClusterState& state, const Units& units, const Visit& vis
 
 std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node,
                    Column column) {
-    const bool has_beside = state.nodes.capacity().has_parts_beside(column);
+    const bool has_counterpart = state.nodes.capacity().has_counterpart_column(column);
     std::int64_t sum = 0;
     for (const PodId id : unit.pods) {
         const PodRow& pod = state.pod(id);
@@ -33,7 +33,7 @@ std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId n
         for (const Need& held : state.shape_of(pod).needs) {
             if (held.column == column) {
                 sum += held.amount;
-            } else if (has_beside) {
+            } else if (has_counterpart) {
                 sum += state.nodes.capacity().most_left_by(held, column);
             }
         }
@@ -82,13 +82,13 @@ Units UnitsByNode::with_those_before(NodeId node) const {
         if (units_[position]->in_order) last_in_order[units_[position]->job] = position;
     }
     if (last_in_order.empty()) return here;
-    const std::set<const EvictionUnit*> standing{here.begin(), here.end()};
+    const std::set<const EvictionUnit*> on_node{here.begin(), here.end()};
     here.clear();
     for (std::uint32_t position = 0; position < units_.size(); ++position) {
         const EvictionUnit* unit = units_[position];
         const auto row = unit->in_order ? last_in_order.find(unit->job) : last_in_order.end();
         const bool goes_along = row != last_in_order.end() && position < row->second;
-        if (goes_along || standing.contains(unit)) here.push_back(unit);
+        if (goes_along || on_node.contains(unit)) here.push_back(unit);
     }
     return here;
 }

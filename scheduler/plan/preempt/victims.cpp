@@ -5,20 +5,20 @@
 #include <set>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/base/seeded_faults.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 
 namespace gpuctl {
 namespace {
 
 bool is_willing_to_stop(const ClusterState& state, const PodRow& pod, Consent consent) {
-    if (pod.facts.preemptible || planted(PlantedBug::preempt_the_unwilling)) return true;
+    if (pod.facts.preemptible || has_fault(SeededFault::preempt_the_unwilling)) return true;
     switch (consent) {
         case Consent::needed:
-            return planted(PlantedBug::reclaim_by_priority) &&
+            return has_fault(SeededFault::reclaim_by_priority) &&
                    state.evictions.may_be_preempted(pod);
         case Consent::by_priority:
-            return !planted(PlantedBug::preempt_only_the_low) &&
+            return !has_fault(SeededFault::preempt_only_the_low) &&
                    state.evictions.may_be_preempted(pod);
         case Consent::not_needed:
             return true;
@@ -33,11 +33,11 @@ void EvictionUnit::add(const ClusterState& state, PodId id) {
     const GpuMilli of_pod = state.shape_of(pod).gpus;
     pods.push_back(id);
     gpus += of_pod;
-    price_gpu_ms += lost_gpu_ms(pod.facts, of_pod, state.now());
+    cost_gpu_ms += lost_gpu_ms(pod.facts, of_pod, state.now());
     placed_at = std::max(placed_at, pod.bind.placed_at);
 }
 
-StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent consent) {
+StopCheck may_be_evicted(const ClusterState& state, const PodRow& pod, Consent consent) {
     const bool is_willing = is_willing_to_stop(state, pod, consent);
     if (!is_willing && pod.facts.preemptible_is_default) return {StopBar::unsaid, {}};
     if (!is_willing) return {StopBar::unwilling, {}};
@@ -63,7 +63,7 @@ namespace {
 using Protection = std::optional<Instant>;
 
 Protection protected_until(const ClusterState& state, const PodRow& pod, Consent consent) {
-    const StopCheck check = may_be_stopped(state, pod, consent);
+    const StopCheck check = may_be_evicted(state, pod, consent);
     const bool ends = check.bar == StopBar::none || check.bar == StopBar::spared ||
                       check.bar == StopBar::protected_yet;
     return ends ? Protection{check.until} : std::nullopt;
@@ -81,7 +81,7 @@ Protection read_gang(const ClusterState& state, const JobRow& job, Consent conse
         if (!found) return std::nullopt;
         until = std::max(until, *found);
         unit.add(state, id);
-        if (planted(PlantedBug::preempt_half_a_gang)) break;
+        if (has_fault(SeededFault::preempt_half_a_gang)) break;
     }
     return until;
 }
@@ -107,9 +107,9 @@ Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent 
 }  // namespace
 
 // Sorts separate keys, because a hundred thousand units are too large to move.
-void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) {
+void sort_by_cost(const ClusterState& state, std::vector<EvictionUnit>& units) {
     struct Key {
-        std::int64_t price_gpu_ms;
+        std::int64_t cost_gpu_ms;
         GpuMilli gpus;
         Instant placed_at;
         std::uint32_t position;
@@ -117,14 +117,14 @@ void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) 
     std::vector<Key> keys;
     keys.reserve(units.size());
     for (const EvictionUnit& unit : units) {
-        keys.push_back({unit.price_gpu_ms, unit.gpus, unit.placed_at,
+        keys.push_back({unit.cost_gpu_ms, unit.gpus, unit.placed_at,
                         static_cast<std::uint32_t>(keys.size())});
     }
     const auto name_of = [&](const Key& key) -> const ObjectKey& {
         return state.pod(units[key.position].pods.front()).facts.key;
     };
     std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
-        if (a.price_gpu_ms != b.price_gpu_ms) return a.price_gpu_ms < b.price_gpu_ms;
+        if (a.cost_gpu_ms != b.cost_gpu_ms) return a.cost_gpu_ms < b.cost_gpu_ms;
         if (a.gpus != b.gpus) return a.gpus < b.gpus;
         if (a.placed_at != b.placed_at) return a.placed_at > b.placed_at;
         return name_of(a) < name_of(b);
@@ -143,7 +143,7 @@ void read_node(const ClusterState& state, NodeId on,
                std::set<JobId>& gangs, Candidates& out) {
     for (const PodId id : state.node(on).pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.is_leaving() || !pod.job.exists() || pod.bind.state != BindState::bound) continue;
+        if (pod.is_terminating() || !pod.job.exists() || pod.bind.state != BindState::bound) continue;
         const JobRow& job = state.job(pod.job);
         if (gangs.contains(pod.job) || !may_stop(job)) continue;
         const bool is_gang = state.gangs.gang_size(job).has_value();  // visits each of its pods
@@ -152,7 +152,7 @@ void read_node(const ClusterState& state, NodeId on,
         const Protection until = read_unit(state, id, is_gang, consent, unit);
         if (!until) continue;
         if (*until <= state.now()) {
-            unit.weight = unit.price_gpu_ms;
+            unit.weight = unit.cost_gpu_ms;
             out.units.push_back(std::move(unit));
         } else {
             out.note_look_again(*until);
@@ -167,12 +167,12 @@ void find_candidates(const ClusterState& state, PoolId pool,
                      Consent consent) {
     out.units.clear();
     out.look_again_at = Instant{};
-    state.pods.read_leaving(pool, out.leaving);
+    state.pods.read_terminating(pool, out.terminating_pods);
     std::set<JobId> gangs;
     for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         read_node(state, NodeId{slot}, may_stop, consent, gangs, out);
     }
-    sort_by_price(state, out.units);
+    sort_by_cost(state, out.units);
 }
 
 void find_candidates_on(const ClusterState& state, NodeId node,
@@ -181,7 +181,7 @@ void find_candidates_on(const ClusterState& state, NodeId node,
     out.units.clear();
     std::set<JobId> gangs;
     read_node(state, node, may_stop, consent, gangs, out);
-    sort_by_price(state, out.units);
+    sort_by_cost(state, out.units);
 }
 
 namespace {
@@ -202,23 +202,23 @@ Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
 
 }  // namespace
 
-Duration longest_claim(const ClusterState& state, const JobRow& by) {
+Duration longest_nomination(const ClusterState& state, const JobRow& by) {
     const auto may_go_here = [&state](const PodRow& pod, const JobRow* job) {
-        return state.evictions.may_be_preempted(pod) || pod.is_leaving() ||
-               (job != nullptr && (ElasticJobs::is_elastic(*job) || gives_way(job->gang.phase())));
+        return state.evictions.may_be_preempted(pod) || pod.is_terminating() ||
+               (job != nullptr && (ElasticJobs::is_elastic(*job) || yields(job->gang.phase())));
     };
     // Pods elsewhere that use the quota of the job's namespace.
     const auto may_go_elsewhere = [&by](const PodRow& pod, const JobRow* job) {
         return job != nullptr && job->tenant == by.tenant &&
-               (pod.is_leaving() || ElasticJobs::is_elastic(*job));
+               (pod.is_terminating() || ElasticJobs::is_elastic(*job));
     };
     Duration longest = longest_grace(state, by.pool, may_go_here);
-    if (!state.tenant(by.tenant).has_quota()) return claim_lasts(longest);
+    if (!state.tenant(by.tenant).has_quota()) return nomination_lasts(longest);
     for (const auto& [name, other] : state.tree.pools_by_name()) {
         if (other == by.pool) continue;
         longest = std::max(longest, longest_grace(state, other, may_go_elsewhere));
     }
-    return claim_lasts(longest);
+    return nomination_lasts(longest);
 }
 
 bool loses_its_turn(const ClusterState& state, JobId id) {
@@ -246,7 +246,7 @@ RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candida
         gone_[state.pod(id).node.value()] +=
             shape.part > GpuMilli{} ? kGpuMilliPerGpu : shape.gpus.value();
     };
-    for (const PodId id : candidates.leaving) lift(id);
+    for (const PodId id : candidates.terminating_pods) lift(id);
     for (const EvictionUnit& unit : candidates.units) {
         std::for_each(unit.pods.begin(), unit.pods.end(), lift);
     }

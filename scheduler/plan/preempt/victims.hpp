@@ -13,7 +13,7 @@ namespace gpuctl {
 struct EvictionUnit {
     JobId job;
     boost::container::small_vector<PodId, 4> pods;
-    std::int64_t price_gpu_ms = 0;
+    std::int64_t cost_gpu_ms = 0;
     GpuMilli gpus;
     Instant placed_at;  // start of the pod that was placed last
     std::int64_t weight =
@@ -28,12 +28,12 @@ struct EvictionUnit {
 
 struct Candidates {
     std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, then younger, then by name
-    std::vector<PodId> leaving;       // terminating pods: they make room without cost
+    std::vector<PodId> terminating_pods;       // terminating pods: they make room without cost
     Instant look_again_at;            // when the first protection ends; or never
 
     void clear() {
         units.clear();
-        leaving.clear();
+        terminating_pods.clear();
         look_again_at = Instant{};
     }
     void note_look_again(Instant at) {
@@ -74,14 +74,14 @@ void find_candidates(const ClusterState& state, PoolId pool,
 // The longest time that a job may wait for terminating pods. It counts pods of its pool that may be
 // evicted or are terminating, and likewise pods in other pools that use a quota of its namespace.
 // It visits all these pods.
-[[nodiscard]] Duration longest_claim(const ClusterState& state, const JobRow& by);
+[[nodiscard]] Duration longest_nomination(const ClusterState& state, const JobRow& by);
 
-[[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
+[[nodiscard]] StopCheck may_be_evicted(const ClusterState& state, const PodRow& pod,
                                        Consent consent = Consent::needed);
 
-void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units);
+void sort_by_cost(const ClusterState& state, std::vector<EvictionUnit>& units);
 
-// Adds the units with a pod on this node; `leaving` is not changed.
+// Adds the units with a pod on this node; `terminating_pods` is not changed.
 void find_candidates_on(const ClusterState& state, NodeId node,
                         const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                         Consent consent);

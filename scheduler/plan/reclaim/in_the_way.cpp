@@ -33,7 +33,7 @@ std::vector<std::int64_t> gpus_left_by(const ClusterState& state, const Candidat
         const GpuMilli gpus = state.shape_of(id).gpus;
         out[state.pod(id).node.value()] += whole_gpus_ceil(gpus) * kGpuMilliPerGpu;
     };
-    for (const PodId id : found.leaving) lift(id);
+    for (const PodId id : found.terminating_pods) lift(id);
     for (const EvictionUnit& unit : found.units) {
         std::for_each(unit.pods.begin(), unit.pods.end(), lift);
     }
@@ -103,7 +103,7 @@ void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>&
         }
     }
     if (here.look_again_at.happened()) found.note_look_again(here.look_again_at);
-    if (found.units.size() > before) sort_by_price(state, found.units);
+    if (found.units.size() > before) sort_by_cost(state, found.units);
 }
 
 Cause why(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl::reclaim {
 namespace {
@@ -10,15 +10,15 @@ namespace {
 // What the queue takes from other queues, including what the queues below it reserve without
 // holding it. This amount of its guarantee is used.
 bool is_over(const QueueRow& queue) {
-    return queue.direct.gpus + queue.kept_below > queue.guaranteed_now();
+    return queue.direct.gpus + queue.held_or_reserved_below > queue.guaranteed_now();
 }
 
 // Whether the queue would be within its guarantee with this much more, by the same measure.
 // Otherwise a queue could reclaim while its own guarantee is reserved for its siblings; it would
 // exceed its guarantee at once and would be reclaimed from.
 bool has_room_within(const QueueRow& queue, GpuMilli grows) {
-    const GpuMilli more = planted(PlantedBug::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
-    return queue.direct.gpus + queue.kept_below + grows <= queue.guaranteed_now() + more;
+    const GpuMilli more = has_fault(SeededFault::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
+    return queue.direct.gpus + queue.held_or_reserved_below + grows <= queue.guaranteed_now() + more;
 }
 
 // A queue on the way from a leaf upwards, and the growth of what it takes if the leaf held more.
@@ -28,18 +28,18 @@ struct Level {
     GpuMilli grows;
     [[nodiscard]] Level above(const ClusterState& state) const {
         const QueueRow& queue = state.queue(id);
-        return {queue.parent, queue.kept_with(grows) - queue.kept()};
+        return {queue.parent, queue.held_or_reserved_with(grows) - queue.held_or_reserved()};
     }
 };
 
 // What the queue takes without pods that are gone.
 template <typename Those>
-GpuMilli taken_without(const ClusterState& state, QueueId id, const Those& gone) {
+GpuMilli held_or_reserved_without(const ClusterState& state, QueueId id, const Those& gone) {
     const QueueRow& queue = state.queue(id);
     GpuMilli taken = queue.direct.gpus - gone.of_queue(id).gpus;
     for (const QueueId child : queue.children) {
         taken += gone.of_queue(child).gpus;  // counted in gone.of_queue(id)
-        taken += std::max(state.queue(child).keeps, taken_without(state, child, gone));
+        taken += std::max(state.queue(child).not_lent, held_or_reserved_without(state, child, gone));
     }
     return taken;
 }
@@ -47,9 +47,9 @@ GpuMilli taken_without(const ClusterState& state, QueueId id, const Those& gone)
 // Whether the queue has its guarantee without the pods that are gone.
 template <typename Those>
 bool keeps_guarantee(const ClusterState& state, QueueId id, const Those& gone) {
-    if (planted(PlantedBug::reclaim_guarantees)) return true;
+    if (has_fault(SeededFault::reclaim_guarantees)) return true;
     const QueueRow& queue = state.queue(id);
-    if (taken_without(state, id, gone) < queue.guaranteed_now()) return false;
+    if (held_or_reserved_without(state, id, gone) < queue.guaranteed_now()) return false;
     if (queue.is_beyond_guarantee) return true;
     return std::all_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         const GpuMilli taken = gone.of_model(id, model.limit.model);
@@ -58,7 +58,7 @@ bool keeps_guarantee(const ClusterState& state, QueueId id, const Those& gone) {
 }
 
 template <typename Those>
-bool chain_keeps(const ClusterState& state, QueueId leaf, QueueId last, const Those& gone) {
+bool has_guarantees_along_chain(const ClusterState& state, QueueId leaf, QueueId last, const Those& gone) {
     for (QueueId id = leaf;; id = state.queue(id).parent) {
         if (!keeps_guarantee(state, id, gone)) return false;
         if (id == last) return true;
@@ -97,14 +97,14 @@ private:
     const ClusterState& state_;
     bool counts_models_ = false;
     std::vector<GpuMilli> gpus_;  // by QueueId
-    Relief by_model_;
+    ReleasedUsage by_model_;
 };
 
 }  // namespace
 
 bool chain_keeps_guarantees(const ClusterState& state, QueueId leaf, QueueId last,
-                            const Relief& gone) {
-    return chain_keeps(state, leaf, last, gone);
+                            const ReleasedUsage& gone) {
+    return has_guarantees_along_chain(state, leaf, last, gone);
 }
 
 Sides sides(const ClusterState& state, QueueId own, QueueId other) {
@@ -121,8 +121,8 @@ Sides sides(const ClusterState& state, QueueId own, QueueId other) {
     return {};
 }
 
-Standing standing(const ClusterState& state, const JobRow& job, GpuMilli ask) {
-    Standing out;
+GuaranteeState guarantee_state(const ClusterState& state, const JobRow& job, GpuMilli ask) {
+    GuaranteeState out;
     if (job.priority >= kSystemPriority || ask <= GpuMilli{}) return out;
     for (Level level{job.queue, ask}; level.id.exists(); level = level.above(state)) {
         const QueueRow& queue = state.queue(level.id);
@@ -138,9 +138,9 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
     for (Level level{job.queue, ask}; level.id.exists(); level = level.above(state)) {
         const QueueRow& queue = state.queue(level.id);
         if (!has_room_within(queue, level.grows)) continue;
-        const auto& beside = queue.parent.exists() ? state.queue(queue.parent).children
+        const auto& siblings = queue.parent.exists() ? state.queue(queue.parent).children
                                                    : state.pool(queue.pool).roots;
-        const bool is_lent = std::any_of(beside.begin(), beside.end(), [&](QueueId other) {
+        const bool is_lent = std::any_of(siblings.begin(), siblings.end(), [&](QueueId other) {
             return other != level.id && is_over(state.queue(other));
         });
         if (is_lent) return true;
@@ -164,8 +164,8 @@ Sides owed_sides(const ClusterState& state, const JobRow& job, GpuMilli ask, con
 }  // namespace
 
 bool may_try_to_clear(const ClusterState& state, const JobRow& job, GpuMilli ask) {
-    if (!job.queue.exists() || !standing(state, job, ask).is_owed) return false;
-    if (planted(PlantedBug::reclaim_gpus_only)) return false;
+    if (!job.queue.exists() || !guarantee_state(state, job, ask).is_owed) return false;
+    if (has_fault(SeededFault::reclaim_gpus_only)) return false;
     const QueueRow& own = state.queue(job.queue);
     return state.pool(own.pool).stoppable_without_gpus > own.stoppable_without_gpus;
 }
@@ -178,22 +178,22 @@ bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const 
     const Sides meet = owed_sides(state, job, ask, other);
     if (!meet.other.exists()) return false;
     for (QueueId id = other.queue;; id = state.queue(id).parent) {
-        if (!is_over(state.queue(id)) && !planted(PlantedBug::reclaim_guarantees)) return false;
+        if (!is_over(state.queue(id)) && !has_fault(SeededFault::reclaim_guarantees)) return false;
         if (id == meet.other) return true;
     }
 }
 
 void leave_guarantees(const ClusterState& state, const JobRow& job,
-                      const std::vector<PodId>& leaving, std::vector<const EvictionUnit*>& units) {
+                      const std::vector<PodId>& terminating_pods, std::vector<const EvictionUnit*>& units) {
     Gone gone{state, job.pool};  // terminating pods, and all units that were kept so far
-    for (const PodId pod : leaving) gone.add(pod, 1);
+    for (const PodId pod : terminating_pods) gone.add(pod, 1);
     std::erase_if(units, [&](const EvictionUnit* unit) {
         // work without GPUs holds nothing that is lent
         if (unit->gpus <= GpuMilli{}) return !unit->is_in_the_way;
         for (const PodId pod : unit->pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit->job).queue;
         if (leaf == job.queue) return false;  // within one queue nothing is lent
-        if (chain_keeps(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
+        if (has_guarantees_along_chain(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
         for (const PodId pod : unit->pods) gone.add(pod, -1);
         return true;
     });

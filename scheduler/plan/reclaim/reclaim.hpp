@@ -11,7 +11,7 @@
 // changes only from Plan to Plan.
 
 #include "scheduler/plan/preempt/victims.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl::reclaim {
@@ -27,14 +27,14 @@ Sides sides(const ClusterState& state, QueueId own, QueueId other);
 // Whether a queue and the queues above it, up to `last`, would still have their guarantees if the
 // pods in `gone` were gone.
 bool chain_keeps_guarantees(const ClusterState& state, QueueId leaf, QueueId last,
-                            const Relief& gone);
+                            const ReleasedUsage& gone);
 
 // Has a queue of the job's chain a guarantee, and could one hold `ask` more within its guarantee?
-struct Standing {
+struct GuaranteeState {
     bool has_guarantee = false;
     bool is_owed = false;
 };
-Standing standing(const ClusterState& state, const JobRow& job, GpuMilli ask);
+GuaranteeState guarantee_state(const ClusterState& state, const JobRow& job, GpuMilli ask);
 
 // A cheap check whenever a job finds no room: does a sibling of a queue that is owed something
 // exceed its guarantee?
@@ -52,6 +52,6 @@ bool may_clear(const ClusterState& state, const JobRow& job, GpuMilli ask, const
 // Reduces `units` to those, in their order, that may all be evicted together in addition to
 // terminating pods. Any subset of them may be evicted, too.
 void leave_guarantees(const ClusterState& state, const JobRow& job,
-                      const std::vector<PodId>& leaving, std::vector<const EvictionUnit*>& units);
+                      const std::vector<PodId>& terminating_pods, std::vector<const EvictionUnit*>& units);
 
 }  // namespace gpuctl::reclaim

@@ -4,14 +4,14 @@
 #include <iterator>
 #include <utility>
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/accounts/limits.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
-#include "scheduler/state/pods/leaving.hpp"
+#include "scheduler/state/pods/terminating.hpp"
 
 namespace gpuctl {
 
@@ -20,18 +20,18 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     if (!pod.job.exists()) return;  // foreign pods are charged to no quota
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
     const bool is_bound = pod.bind.state != BindState::waiting;
-    if (!is_bound && planted(PlantedBug::count_only_bound_in_quota)) return;
+    if (!is_bound && has_fault(SeededFault::count_only_bound_in_quota)) return;
     if (job.priority >= kSystemPriority) return;
     const Shape& shape = state_.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
     TenantHoldings& tenant = state_.tree.tenant_rows().holdings(job.tenant, {});
     tenant.gpus_held += shape.gpus * sign;
     tenant.cpu_held += shape.cpu * sign;
-    if (sign > 0 || !planted(PlantedBug::memory_charged_for_ever)) {
+    if (sign > 0 || !has_fault(SeededFault::memory_charged_for_ever)) {
         tenant.memory_held += shape.memory * sign;
     }
     if (sign < 0) {
-        if (!planted(PlantedBug::forget_tenant_shrink)) state_.tree.note_shrink(job.tenant);
+        if (!has_fault(SeededFault::forget_tenant_shrink)) state_.tree.note_shrink(job.tenant);
         state_.session.note_news();
     }
     if (!job.queue.exists()) return;
@@ -47,14 +47,14 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     by_tenant[job.tenant.value()] += shape.gpus * sign;
     if (pod.grows_with_demand) pool.held_by_growing += shape.gpus * sign;
     if (pod.bind.state == BindState::claimed) {
-        state_.tree.queue_rows().holdings(job.queue, {}).claimed += shape.gpus * sign;
+        state_.tree.queue_rows().holdings(job.queue, {}).nominated += shape.gpus * sign;
     }
     if (sign < 0 || state_.evictions.may_be_preempted(pod))
         state_.evictions.list_stoppable(id, sign > 0);
     charge_queues(job.queue, job.tenant, load, sign, jobs);
     if (sign > 0 && shape.gpus > GpuMilli{}) {
         state_.tree.note_loan(job.pool);
-        state_.nominations.look_at_claims();  // what is kept back counts as long as it is not held
+        state_.nominations.revisit_nominations();  // what is kept back counts as long as it is not held
     }
     charge_models(job.queue, pod, sign);
 }
@@ -78,8 +78,8 @@ LimitHit Accounts::limit_hit(const JobRow& job, const Load& ask) const {
     return first;
 }
 
-bool Accounts::keeps_something_back(const PoolRow& pool) const {
-    return pool.kept > pool.held || Relief::claims_are_kept(state_, pool, nullptr);
+bool Accounts::reserves_lent(const PoolRow& pool) const {
+    return pool.held_or_reserved > pool.held || ReleasedUsage::reserves_without_nominations(state_, pool, nullptr);
 }
 
 // What a queue holds, every queue above it holds, too.
@@ -91,41 +91,41 @@ void Accounts::charge_queues(QueueId leaf, TenantId tenant, const Load& load, st
     if (own.by_tenant.size() <= tenant.value()) own.by_tenant.resize(tenant.value() + 1);
     change_account(own.by_tenant[tenant.value()], load, sign);
     own.jobs_direct += jobs;
-    const bool kept_something_back = keeps_something_back(pool);
-    GpuMilli kept_more = row.kept();
+    const bool reserved_before = reserves_lent(pool);
+    GpuMilli reserved_more = row.held_or_reserved();
     own.direct.add(load, sign);
-    kept_more = row.kept() - kept_more;
+    reserved_more = row.held_or_reserved() - reserved_more;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
         QueueHoldings& queue = state_.tree.queue_rows().holdings(id, {});
         if (id != leaf) {
-            if (planted(PlantedBug::charge_the_leaf_only)) break;
+            if (has_fault(SeededFault::charge_the_leaf_only)) break;
             const QueueRow& above = state_.tree.queue_rows()[id.value()];
-            const GpuMilli before = above.kept();
-            queue.kept_below += kept_more;
-            kept_more = above.kept() - before;
+            const GpuMilli before = above.held_or_reserved();
+            queue.held_or_reserved_below += reserved_more;
+            reserved_more = above.held_or_reserved() - before;
         }
         change_account(queue.account, load, sign);
         queue.jobs_held += jobs;
-        if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) state_.tree.note_shrink(id);
+        if (sign < 0 && !has_fault(SeededFault::forget_queue_shrink)) state_.tree.note_shrink(id);
     }
     PoolHoldings& held = state_.tree.pool_rows().holdings(row.pool, {});
     held.held += load.gpus * sign;
-    held.kept += kept_more;
+    held.held_or_reserved += reserved_more;
     // What is kept back for other queues stops no job once these queues hold it.
-    if (kept_something_back && !keeps_something_back(pool)) state_.tree.note_gain(row.pool);
+    if (reserved_before && !reserves_lent(pool)) state_.tree.note_gain(row.pool);
 }
 
 void Accounts::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign) {
     const std::string& model = state_.nodes.rows()[pod.node.value()].facts.gpu_model;
     const GpuMilli gpus = state_.pods.shapes().at(pod.shape).gpus * sign;
     const PoolId pool = state_.tree.queue_rows()[leaf.value()].pool;
-    ModelRoom* const room = state_.tree.pool_rows().holdings(pool, {}).kept_of(model);
-    const bool kept_something_back = room != nullptr && limits::keeps_back(state_, pool, *room);
+    ModelRoom* const room = state_.tree.pool_rows().holdings(pool, {}).find_reserved_model(model);
+    const bool reserved_before = room != nullptr && limits::reserves_idle(state_, pool, *room);
     if (room != nullptr) room->held += gpus;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
         state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::claimed);
     }
-    if (kept_something_back && !limits::keeps_back(state_, pool, *room))
+    if (reserved_before && !limits::reserves_idle(state_, pool, *room))
         state_.tree.note_gain(pool);
 }
 

@@ -57,7 +57,7 @@ private:
     void sum_up(QueueId queue);
     void sum_up_models();
     void make_shares_stale();
-    [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
+    [[nodiscard]] bool reserves_lent(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);
     void change_account(Account& account, const Load& load, std::int64_t sign);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
 
@@ -88,12 +88,12 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
     const JobRow& job = state.job(pod.job);
-    const bool is_claim = pod.bind.state == BindState::claimed;
+    const bool is_nominated = pod.bind.state == BindState::claimed;
     const auto change = [&](Budget& budget) {
         Spending& spending = budget.spending;
-        if (is_claim) {
-            sign > 0 ? spending.claim(gpus, job.run.time_max)
-                     : spending.unclaim(gpus, job.run.time_max);
+        if (is_nominated) {
+            sign > 0 ? spending.add_nomination(gpus, job.run.time_max)
+                     : spending.withdraw_nomination(gpus, job.run.time_max);
         } else {
             sign > 0 ? spending.hold(gpus, end, state.now())
                      : spending.release(gpus, end, state.now());
@@ -106,12 +106,12 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     if (found != tenants_.end()) change(found->second);
 }
 
-bool BudgetBook::note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign) {
+bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job, std::int64_t sign) {
     if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_claim = pod.bind.state == BindState::claimed;
-        if (is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
+        const bool is_nominated = pod.bind.state == BindState::claimed;
+        if (is_nominated && draws(pod, job)) note(state, pod, Instant{}, sign);
     }
     return true;
 }
@@ -120,10 +120,10 @@ void BudgetBook::await(const JobRow& job, const LimitHit& hit, Instant now) {
     Instant at = suffices_from(job, hit, now);
     Budget& budget =
         hit.queue.exists() ? queues_.at(hit.queue) : tenants_.at({job.tenant, job.pool});
-    if (const Spending& spending = budget.spending; spending.claimed() > GpuMilli{}) {
+    if (const Spending& spending = budget.spending; spending.nominated() > GpuMilli{}) {
         const GpuMilli gpus = gpus_of(spending, job, hit, now);
         const GpuTime left{hit.limit - hit.held};
-        at = std::min(at, spending.fits_beside_claims_from(gpus, job.run.time_max, left, now));
+        at = std::min(at, spending.fits_with_nominations_from(gpus, job.run.time_max, left, now));
         at = std::max(at, now + Duration{1});
     }
     if (!budget.look_again_at.happened() || at < budget.look_again_at) budget.look_again_at = at;
@@ -150,7 +150,7 @@ void BudgetBook::find_next_turn() {
 
 std::vector<BudgetImage> BudgetBook::image(const ClusterState& state, Instant now) const {
     std::vector<BudgetImage> out;
-    if (planted(PlantedBug::forget_budgets_on_disk)) return out;
+    if (has_fault(SeededFault::forget_budgets_on_disk)) return out;
     for (const auto& [id, budget] : queues_) {
         BudgetImage& image = out.emplace_back(image_of(budget, now));
         image.pool = state.pool(state.queue(id).pool).name;
@@ -226,7 +226,7 @@ void Accounts::await_budget(const JobRow& job, const LimitHit& budget) {
 }
 
 bool Accounts::commit_claims(const JobRow& job, std::int64_t sign) {
-    return budgets_.note_claims(state_, job, sign);
+    return budgets_.count_nominations(state_, job, sign);
 }
 
 bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {

@@ -51,7 +51,7 @@ public:
     void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
     // What the job's nominated pods claim, by its limit, is committed (sign 1) or no more. False:
     // it claims nothing.
-    bool note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign);
+    bool count_nominations(const ClusterState& state, const JobRow& job, std::int64_t sign);
     // It refused the job, which is to be tried again when it may not refuse it.
     void await(const JobRow& job, const LimitHit& hit, Instant now);
     // False: one of them is damaged.

@@ -9,7 +9,7 @@
 #include "scheduler/base/function_ref.hpp"
 #include "scheduler/state/accounts/limits/limit_figures.hpp"
 #include "scheduler/state/accounts/limits/limit_row.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -24,14 +24,14 @@ Load load_of(const ClusterState& state, const std::vector<PodId>& pods);
 // Visits every limit that `ask` more would cross: the queue's own first, then upwards, then the
 // pool's, then the namespace's. With a relief: as if the pods of the relief were gone.
 void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, LimitVisitor visit,
-                  const Relief* relief = nullptr);
+                  const ReleasedUsage* released = nullptr);
 
 // Visits every GPU model of which a queue of the chain may not hold `ask` more, or whose remaining
 // GPUs are reserved for other queues: no pod of the job is placed on its nodes then (the job waits
 // unless the pool has other models: LimitHit::leaves_others). Stricter than the limit for a job
 // that could be split over models, and never laxer.
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask,
-                        ModelLimitVisitor visit, const Relief* relief = nullptr);
+                        ModelLimitVisitor visit, const ReleasedUsage* released = nullptr);
 
 // The nodes of the round are known, so each model is charged only what would be placed on it.
 bool crosses_model_limit(const ClusterState& state, const JobRow& job,
@@ -51,7 +51,7 @@ namespace limits {
 
 // Only the maxima of queues, without what is reserved for other queues.
 void visit_model_maxima(const ClusterState& state, const JobRow& job, const Load& ask,
-                        ModelLimitVisitor visit, const Relief* relief);
+                        ModelLimitVisitor visit, const ReleasedUsage* released);
 
 }  // namespace limits
 }  // namespace gpuctl

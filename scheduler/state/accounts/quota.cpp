@@ -16,12 +16,12 @@ bool lacks_quota(const ClusterState& state, const JobRow& job, const Load& ask) 
     return lacks;
 }
 
-void add_leaving_elsewhere(const ClusterState& state, TenantId tenant, PoolId pool,
+void add_terminating_of_other_pools(const ClusterState& state, TenantId tenant, PoolId pool,
                            std::vector<PodId>& out) {
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_quota()) return;
-    std::vector<PodId> leaving;
-    state.pods.read_leaving(PoolId::none(), leaving);
-    std::copy_if(leaving.begin(), leaving.end(), std::back_inserter(out), [&](PodId id) {
+    std::vector<PodId> terminating_pods;
+    state.pods.read_terminating(PoolId::none(), terminating_pods);
+    std::copy_if(terminating_pods.begin(), terminating_pods.end(), std::back_inserter(out), [&](PodId id) {
         const PodRow& pod = state.pod(id);
         return state.node(pod.node).pool != pool && pod.job.exists() &&
                state.job(pod.job).tenant == tenant;

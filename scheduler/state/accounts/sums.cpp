@@ -10,13 +10,13 @@ void Accounts::sum_up(QueueId id) {
     QueueHoldings& queue = state_.tree.queue_rows().holdings(id, {});
     queue.account.held = queue.direct;
     queue.jobs_held = queue.jobs_direct;
-    queue.kept_below = GpuMilli{};
+    queue.held_or_reserved_below = GpuMilli{};
     for (const QueueId child_id : state_.tree.queue_rows()[id.value()].children) {
         sum_up(child_id);
         const QueueRow& child = state_.tree.queue_rows()[child_id.value()];
         queue.account.held.add(child.account.held);
         queue.jobs_held += child.jobs_held;
-        queue.kept_below += child.kept();
+        queue.held_or_reserved_below += child.held_or_reserved();
     }
     state_.tree.raise_guarantee(id);
 }
@@ -24,7 +24,7 @@ void Accounts::sum_up(QueueId id) {
 void Accounts::sum_up_pools() {
     for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i) {
         PoolHoldings& pool = state_.tree.pool_rows().holdings(PoolId{i}, {});
-        pool.held = pool.kept = GpuMilli{};
+        pool.held = pool.held_or_reserved = GpuMilli{};
         pool.shares_stale = true;
     }
     for (std::uint32_t i = 0; i < state_.tree.queue_rows().size(); ++i) {
@@ -33,7 +33,7 @@ void Accounts::sum_up_pools() {
         sum_up(QueueId{i});  // also what is no longer in the policy, until its jobs have moved
         PoolHoldings& pool = state_.tree.pool_rows().holdings(queue.pool, {});
         pool.held += queue.account.held.gpus;
-        pool.kept += queue.kept();
+        pool.held_or_reserved += queue.held_or_reserved();
     }
     sum_up_models();
 }
@@ -42,18 +42,18 @@ void Accounts::sum_up_pools() {
 void Accounts::sum_up_models() {
     for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i) {
         PoolHoldings& pool = state_.tree.pool_rows().holdings(PoolId{i}, {});
-        pool.models_kept.clear();
+        pool.reserved_models.clear();
         for (const QueueId id : state_.tree.pool_rows()[i].queues) {
             for (const ModelHolding& of : state_.tree.queue_rows()[id.value()].models) {
-                if (of.keeps == GpuMilli{} || pool.kept_of(of.limit.model) != nullptr) continue;
-                pool.models_kept.push_back({of.limit.model, {}, {}});
+                if (of.not_lent == GpuMilli{} || pool.find_reserved_model(of.limit.model) != nullptr) continue;
+                pool.reserved_models.push_back({of.limit.model, {}, {}});
             }
         }
     }
     for (const NodeRow& node : state_.nodes.rows()) {
         if (!node.known || !node.pool.exists()) continue;
         PoolHoldings& pool = state_.tree.pool_rows().holdings(node.pool, {});
-        ModelRoom* const room = pool.kept_of(node.facts.gpu_model);
+        ModelRoom* const room = pool.find_reserved_model(node.facts.gpu_model);
         if (room != nullptr) room->offered += offered_load(node.facts).gpus;
     }
     const auto& queues = state_.tree.queue_rows();

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
@@ -105,13 +105,13 @@ void Accounts::offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t si
     PoolHoldings& row = state_.tree.pool_rows().holdings(pool, {});
     row.offered.add(load, sign);
     row.shares_stale = true;
-    ModelRoom* const room = row.kept_of(node.gpu_model);
+    ModelRoom* const room = row.find_reserved_model(node.gpu_model);
     if (room != nullptr) room->offered += load.gpus * sign;
 }
 
 std::vector<UsageImage> Accounts::usage_image() const {
     std::vector<UsageImage> out;
-    if (planted(PlantedBug::forget_usage_on_disk)) return out;
+    if (has_fault(SeededFault::forget_usage_on_disk)) return out;
     const auto add = [&](const QueueRow& queue, const std::string& tenant, Account account) {
         if (state_.session.policy().usage_half_life > Duration{})
             account.usage.note(account.held, state_.session.event_time());
@@ -148,7 +148,7 @@ void Accounts::restore_usage(const std::vector<UsageImage>& images) {
 }
 
 std::int64_t Accounts::aged_priority(std::int32_t priority, Instant since) const {
-    if (state_.session.policy().ageing_step <= 0 || planted(PlantedBug::nobody_ages))
+    if (state_.session.policy().ageing_step <= 0 || has_fault(SeededFault::ignore_ageing))
         return priority;
     const std::int64_t every = std::max<std::int64_t>(state_.session.policy().ageing_every.ms(), 1);
     const std::int64_t steps =

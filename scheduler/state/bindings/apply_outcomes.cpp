@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -20,13 +20,13 @@ void Bindings::give_up_assumption(PodId id) {
 
 void Bindings::claim(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::claimed; }
 
-void Bindings::unclaim(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::waiting; }
+void Bindings::withdraw_nomination(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::waiting; }
 
 // Once per wave of failures, however many pods of the job failed in it.
 void Bindings::back_off(JobId id) {
     BindingRow& binding = state_.jobs.rows().binding(id, {});
     const Instant now = state_.session.event_time();
-    if (binding.phase(now) == BindPhase::backing_off || planted(PlantedBug::no_backoff)) return;
+    if (binding.phase(now) == BindPhase::backing_off || has_fault(SeededFault::no_backoff)) return;
     ++binding.failures;
     binding.not_before = state_.session.event_time() +
                          backoff_after(binding.failures, state_.session.policy().backoff_initial,
@@ -37,7 +37,7 @@ void Bindings::back_off(JobId id) {
 // it is asked for again after the longest pause; one pod's refusal holds only this pod and its
 // gang.
 void Bindings::set_bar(PodId id, PodBar bar) {
-    if (bar == PodBar::refused && planted(PlantedBug::retry_refused_at_once)) return;
+    if (bar == PodBar::refused && has_fault(SeededFault::retry_refused_at_once)) return;
     BindRow& bind = state_.pods.rows().bind(id, {});
     const bool was_refused = bind.bar == PodBar::refused;
     bind.bar = bar;
@@ -54,7 +54,7 @@ void Bindings::set_bar(PodId id, PodBar bar) {
 void Bindings::lift_refusals(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (job.binding.refusals(state_.session.event_time()) != RefusalPhase::due) return;
-    if (planted(PlantedBug::refuse_binds_for_ever)) return;
+    if (has_fault(SeededFault::refuse_binds_for_ever)) return;
     for (const PodId pod : job.pods) {
         BindRow& bind = state_.pods.rows().bind(pod, {});
         if (bind.bar == PodBar::refused && bind.barred_until <= state_.session.event_time())
@@ -79,7 +79,7 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
     const PodRow& row = state_.pods.rows()[id.value()];
     BindRow& bind = state_.pods.rows().bind(id, {});
     // An answer to an effect that was sent again under a new id says nothing we will not hear.
-    const bool is_ours = bind.effect == event.effect || planted(PlantedBug::ignore_effect_ids);
+    const bool is_ours = bind.effect == event.effect || has_fault(SeededFault::ignore_effect_ids);
     // One that was not sent again, as its room was gone, may have landed all the same.
     const bool has_landed = bind.state == BindState::assumed && event.result == BindResult::bound;
     if (!is_ours || !(bind.in_flight || has_landed)) return;
@@ -118,7 +118,7 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
         case BindResult::failed:
             back_off(job_id);
             // A gang keeps its reservations and tries again until its deadline (G4).
-            if (planted(PlantedBug::forget_failed_binds)) break;
+            if (has_fault(SeededFault::forget_failed_binds)) break;
             if (!job.gang.deadline.happened() && !is_unsure(row)) give_up_assumption(id);
             state_.session.set_timer(job_id);
             break;
@@ -131,7 +131,7 @@ void Bindings::on(const PodDeleteOutcome& event, EffectList&) {
     const JobId job = state_.pods.rows()[id.value()].job;
     if (event.deleted)
         return state_.evictions.note_rolled_back(id);  // in flight until the watch shows it
-    if (planted(PlantedBug::ignore_failed_deletions)) return;
+    if (has_fault(SeededFault::ignore_failed_deletions)) return;
     state_.pods.rows().bind(id, {}).delete_in_flight = false;
     state_.pods.set_message(id, event.message);
     if (!job.exists()) return;

@@ -1,6 +1,6 @@
 // What the watch shows of a pod decides its bind state: what it holds follows from that.
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/jobs/retention.hpp"
 
@@ -17,7 +17,7 @@ void Bindings::follow_facts(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     BindRow& bind = state_.pods.rows().bind(id, {});
     if (is_terminal(row.facts.phase)) return follow_end(id);
-    if (row.facts.terminating && planted(PlantedBug::terminating_pods_free_room)) {
+    if (row.facts.terminating && has_fault(SeededFault::terminating_pods_free_room)) {
         bind.state = BindState::done;
         return state_.pods.release(id);
     }
@@ -40,7 +40,7 @@ void Bindings::follow_end(PodId id) {
     if (is_news && row.job.exists() && row.facts.phase == PodPhase::failed) {
         state_.run_times.note_stopped(row.job, id);
     }
-    if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) state_.pods.release(id);
+    if (row.node.exists() && !has_fault(SeededFault::ended_pods_keep_room)) state_.pods.release(id);
     bind.state = BindState::done;
     bind.in_flight = bind.delete_in_flight = false;
     state_.evictions.withdraw_eviction(id);
@@ -51,13 +51,13 @@ void Bindings::follow_node(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     BindRow& bind = state_.pods.rows().bind(id, {});
     const NodeId node = state_.nodes.node_named(row.facts.node);
-    const bool is_told = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
+    const bool is_declared = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
     const bool is_elsewhere =
-        row.node != node || (is_told && row.facts.gpu_device != row.gpu_device);
+        row.node != node || (is_declared && row.facts.gpu_device != row.gpu_device);
     // The watch wins (S4). What was only claimed is charged as such.
-    const bool is_claimed = bind.state == BindState::claimed;
-    if (row.node.exists() && (is_elsewhere || is_claimed)) state_.pods.release(id);
-    if (is_claimed) bind.state = BindState::waiting;
+    const bool is_nominated = bind.state == BindState::claimed;
+    if (row.node.exists() && (is_elsewhere || is_nominated)) state_.pods.release(id);
+    if (is_nominated) bind.state = BindState::waiting;
     if (!row.node.exists())
         state_.pods.hold(id, state_.nodes.node_named(row.facts.node), row.facts.gpu_device);
     bind.in_flight = false;

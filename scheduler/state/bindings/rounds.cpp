@@ -5,7 +5,7 @@
 #include <set>
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/run_times/lateness.hpp"
@@ -33,10 +33,10 @@ bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or
     }
     bool within = true;
     visit_limits(state_, job, ask, [&](const LimitHit& hit) {
-        within = is_budget(hit.kind) && let_in == LetIn::when_claimed;
+        within = is_budget(hit.kind) && let_in == LetIn::when_nominated;
         return within;
     });
-    if (!within && !planted(PlantedBug::grow_past_limits)) return false;
+    if (!within && !has_fault(SeededFault::grow_past_limits)) return false;
     if (crosses_model_limit(state_, job, round)) return false;
     if (state_.gangs.breaks_topology(job, round) || state_.gangs.mixes_models(round)) return false;
     if (state_.maintenance.has_windows() && state_.maintenance.is_barred(job, round)) return false;
@@ -64,13 +64,13 @@ void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
             : state_.session.event_time() + state_.session.policy().gang_bind_deadline;
     auto& bind = effects.reuse<BindPod>();
     bind.id = row.effect;
-    bind.epoch = planted(PlantedBug::old_epoch) ? Epoch{1} : state_.session.epoch();
+    bind.epoch = has_fault(SeededFault::old_epoch) ? Epoch{1} : state_.session.epoch();
     bind.pod.key = pod.facts.key;
     bind.pod.uid = pod.facts.uid;
     bind.node = state_.nodes.rows()[pod.node.value()].facts.name;
     bind.gang_attempt = pod.facts.gang ? job.gang.attempt : 0;
     bind.deadline = deadline;
-    bind.gpu_device = planted(PlantedBug::bind_without_device) ? kNoDevice : pod.gpu_device;
+    bind.gpu_device = has_fault(SeededFault::bind_without_device) ? kNoDevice : pod.gpu_device;
     row.deadline = deadline;
 }
 
@@ -79,8 +79,8 @@ void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
 // failed, whose room is kept until it can land no more.
 void Bindings::resend_unanswered(EffectList& effects) {
     state_.session.note_resent();
-    state_.nominations.look_at_claims();  // before their evictions: resend_evictions()
-    if (planted(PlantedBug::forget_unanswered)) return;
+    state_.nominations.revisit_nominations();  // before their evictions: resend_evictions()
+    if (has_fault(SeededFault::forget_unanswered)) return;
     for (const auto& [key, id] : state_.jobs.job_ids()) {
         const JobRow& job = state_.jobs.rows()[id.value()];
         for (const PodId pod_id : job.pods) {
@@ -95,7 +95,7 @@ void Bindings::resend_unanswered(EffectList& effects) {
                     continue;
                 }
                 send_bind(pod_id, job, effects);
-                if (planted(PlantedBug::forget_assumed_on_recovery)) state_.pods.release(pod_id);
+                if (has_fault(SeededFault::forget_assumed_on_recovery)) state_.pods.release(pod_id);
             }
             if (bind.delete_in_flight && !pod.facts.terminating) send_delete(pod, effects);
         }
@@ -123,7 +123,7 @@ BindRound Bindings::count_round(const JobRow& job, const GangSize& size) const {
         const bool is_assumed = pod.bind.state == BindState::assumed;
         if (is_assumed) ++(pod.bind.in_flight ? round.in_flight : round.to_retry);
         const bool is_bound =
-            pod.bind.state == BindState::bound && !pod.is_leaving() && !pod.bind.delete_in_flight;
+            pod.bind.state == BindState::bound && !pod.is_terminating() && !pod.bind.delete_in_flight;
         if (is_bound) ++round.bound;
         const bool succeeded =
             pod.bind.state == BindState::done && pod.facts.phase == PodPhase::succeeded;
@@ -151,7 +151,7 @@ void Bindings::settle_round(JobId id, EffectList& effects) {
 // Outside a gang a failed bind gives its room back, unless the same bind, sent in an earlier term,
 // may still reach the API server: then it is asked for again, there and nowhere else.
 void Bindings::settle_unsure(JobId id, EffectList& effects) {
-    if (planted(PlantedBug::forget_failed_binds)) return;
+    if (has_fault(SeededFault::forget_failed_binds)) return;
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
@@ -174,8 +174,8 @@ void Bindings::wait_until_sure(JobId id, const PodRow& pod) {
 namespace {
 
 // Claimed room comes free when other pods have gone: what is held counts before it.
-bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const Need& need) {
-    if (state.nominations.claims().empty()) return false;
+bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, const Need& need) {
+    if (state.nominations.nominated_jobs().empty()) return false;
     const Capacity& capacity = state.nodes.capacity();
     const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
     const Column column = is_part ? capacity.whole_column(need.column) : need.column;
@@ -183,27 +183,27 @@ bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const N
         return capacity.kind(other) == ColumnKind::gpu_part &&
                capacity.whole_column(other) == column;
     };
-    std::int64_t claimed = 0;
+    std::int64_t nominated = 0;
     std::int64_t on_device = 0;  // but for claims
-    std::set<std::int32_t> devices_claimed;
+    std::set<std::int32_t> devices_nominated;
     std::set<std::int32_t> devices_held;
     for (const PodId id : state.node(of.node).pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_claimed = pod.bind.state == BindState::claimed;
+        const bool is_nominated = pod.bind.state == BindState::claimed;
         for (const Need& other : state.pods.shapes().at(pod.shape).needs) {
-            if (is_claimed && other.column == column) claimed += other.amount;
+            if (is_nominated && other.column == column) nominated += other.amount;
             if (!is_part_of_it(other.column)) continue;
-            (is_claimed ? devices_claimed : devices_held).insert(pod.gpu_device);
-            const bool is_beside = is_part && pod.gpu_device == of.gpu_device;
-            if (!is_claimed && is_beside) on_device += other.amount;
+            (is_nominated ? devices_nominated : devices_held).insert(pod.gpu_device);
+            const bool is_on_device = is_part && pod.gpu_device == of.gpu_device;
+            if (!is_nominated && is_on_device) on_device += other.amount;
         }
     }
     // The first part takes a whole GPU out of the column.
-    for (const std::int32_t device : devices_claimed) {
-        if (!devices_held.contains(device)) claimed += kGpuMilliPerGpu;
+    for (const std::int32_t device : devices_nominated) {
+        if (!devices_held.contains(device)) nominated += kGpuMilliPerGpu;
     }
     const std::int64_t usable = capacity.usable(column, of.node.value());
-    return usable + claimed >= 0 && on_device <= kGpuMilliPerGpu;
+    return usable + nominated >= 0 && on_device <= kGpuMilliPerGpu;
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ bool Bindings::still_fits(const PodRow& pod) const {
     for (const Need& need : state_.pods.shapes().at(pod.shape).needs) {
         fits = fits &&
                (!state_.nodes.capacity().is_overdrawn(pod.node.value(), need, pod.gpu_device) ||
-                is_overdrawn_by_claims(state_, pod, need));
+                is_overdrawn_by_nominations(state_, pod, need));
     }
     return fits;
 }

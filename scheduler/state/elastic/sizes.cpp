@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -58,8 +58,8 @@ void ElasticJobs::note_pace(JobId id, Duration done, std::int32_t ranks) {
 void ElasticJobs::restore_job(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
-    if (planted(PlantedBug::forget_sizes_on_disk)) elastic = {};
-    if (planted(PlantedBug::forget_what_was_worked)) elastic.done = {};
+    if (has_fault(SeededFault::forget_sizes_on_disk)) elastic = {};
+    if (has_fault(SeededFault::forget_what_was_worked)) elastic.done = {};
     if (is_elastic(job)) elastic_jobs_.emplace(job.arrival, id);
 }
 
@@ -108,7 +108,7 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, Cause why, EffectList& ef
     pause_growth(id);
     mark_surplus(job);
     for (const PodId pod : job.pods) {
-        if (state_.pods.rows()[pod.value()].is_surplus) state_.pods.note_leaving(pod);
+        if (state_.pods.rows()[pod.value()].is_surplus) state_.pods.note_termination(pod);
     }
     send_resize(id, effects);
     state_.session.set_timer(id);
@@ -145,7 +145,7 @@ void ElasticJobs::keep_size(JobId id) {
     elastic.given = 0;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        const JobId by = state_.jobs.find_job(pod.eviction.beneficiary);
+        const JobId by = state_.jobs.find_job(pod.eviction.preemptor);
         if (!pod.is_surplus || !by.exists() || !state_.jobs.rows()[by.value()].nomination.exists())
             continue;
         elastic.wanted = std::min(elastic.wanted, pod.facts.rank);
@@ -206,7 +206,7 @@ void ElasticJobs::mark_surplus(PodId id) {
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
     is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
     if (is_surplus && pod.node.exists()) state_.pods.note_surplus(id);
-    if (was_surplus && !is_surplus) state_.pods.note_leaving(id);  // it stays after all
+    if (was_surplus && !is_surplus) state_.pods.note_termination(id);  // it stays after all
 }
 
 void ElasticJobs::mark_surplus(const JobRow& job) {
@@ -231,7 +231,7 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
         out.is_ending = out.is_ending || succeeded;
         if (pod.bind.state == BindState::done && !succeeded) continue;
         if (pod.bind.state == BindState::waiting) continue;  // a gap shows in the ranks after it
-        const bool moves = pod.is_leaving() || pod.bind.delete_in_flight ||
+        const bool moves = pod.is_terminating() || pod.bind.delete_in_flight ||
                            pod.eviction.state != EvictionState::none ||
                            pod.bind.state == BindState::assumed ||
                            pod.bind.state == BindState::claimed;
@@ -279,7 +279,7 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
             elastic.wanted = elastic.size;
             break;
         case ResizeResult::refused:
-            state_.nominations.disappoint_claims(job);
+            state_.nominations.withdraw_surplus_ranks(job);
             elastic.wanted = elastic.size;
             elastic.not_before = state_.session.event_time() + kRefusedPause;
             break;

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/base/seeded_faults.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -17,8 +17,8 @@ namespace {
 
 constexpr Duration kHour = Duration::seconds(3600);
 
-void forget_before_the_last_hour(std::vector<Instant>& moments, Instant now) {
-    std::erase_if(moments, [now](Instant at) { return at + kHour <= now; });
+void forget_before_the_last_hour(std::vector<Instant>& times, Instant now) {
+    std::erase_if(times, [now](Instant at) { return at + kHour <= now; });
 }
 
 void forget_old_vacancies(std::vector<Vacancy>& vacancies, Instant now) {
@@ -38,7 +38,7 @@ void Evictions::request_eviction(PodId id, EvictionCause cause, CauseBox why) {
     state_.pods.rows().eviction(id, {}).request = {
         cause, std::move(why), true, false,
         state_.run_times.run_so_far(state_.jobs.rows()[job.value()])};
-    if (planted(PlantedBug::charge_evictions_when_asked)) charge_eviction(id);
+    if (has_fault(SeededFault::charge_evictions_when_asked)) charge_eviction(id);
 }
 
 // Nothing that asked it to go is under way any more.
@@ -48,14 +48,14 @@ void Evictions::withdraw_eviction(PodId id) {
     eviction.request.is_uncharged = false;
 }
 
-void Evictions::assign(PodId id, const ObjectKey& beneficiary) {
-    state_.pods.rows().eviction(id, {}).beneficiary = beneficiary;
+void Evictions::assign(PodId id, const ObjectKey& preemptor) {
+    state_.pods.rows().eviction(id, {}).preemptor = preemptor;
 }
 
 void Evictions::release(PodId id) {
     EvictionRow& eviction = state_.pods.rows().eviction(id, {});
     eviction.state = EvictionState::none;
-    eviction.beneficiary = ObjectKey{};
+    eviction.preemptor = ObjectKey{};
 }
 
 void Evictions::charge_eviction(PodId id) {
@@ -67,12 +67,12 @@ void Evictions::charge_eviction(PodId id) {
     outcomes_.add(request.cause, 1);
     outcomes_.lost_gpu_ms += lost_gpu_ms(pod.facts, state_.pods.shapes().at(pod.shape).gpus,
                                          state_.session.event_time());
-    const bool is_gang = state_.gangs.gang_of(job) || planted(PlantedBug::count_replicas_as_one);
+    const bool is_gang = state_.gangs.gang_of(job) || has_fault(SeededFault::count_replicas_as_one);
     if (is_gang && request.goes_along) return;
     Churn& churn = churn_[job.key];
     const RunSoFar run = state_.run_times.run_so_far(job);
     churn.note(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
-    if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
+    if (has_fault(SeededFault::forget_what_was_done)) churn.done = Duration{};
     churn.why = request.why;
     state_.run_times.touch_history(job.tenant);
     if (!is_gang) {
@@ -95,7 +95,7 @@ void Evictions::charge_eviction(PodId id) {
 void Evictions::take_vacancy(PodId id) {
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (churn_.empty() || !pod.job.exists() || pod.facts.gang) return;
-    if (is_terminal(pod.facts.phase) || planted(PlantedBug::forget_moves_of_replicas)) return;
+    if (is_terminal(pod.facts.phase) || has_fault(SeededFault::forget_moves_of_replicas)) return;
     const auto known = churn_.find(state_.jobs.rows()[pod.job.value()].key);
     if (known == churn_.end()) return;
     std::vector<Vacancy>& vacancies = known->second.vacancies;
@@ -125,7 +125,7 @@ std::optional<Instant> Evictions::evictable_from(const PodRow& pod, bool is_gang
     const auto most =
         static_cast<std::size_t>(std::max(state_.session.policy().evictions_per_job_per_hour, 0));
     if (most == 0) return std::nullopt;
-    if (!is_gang && !planted(PlantedBug::count_replicas_as_one)) {
+    if (!is_gang && !has_fault(SeededFault::count_replicas_as_one)) {
         return movable_from(pod.eviction.evicted_at, most, state_.session.event_time());
     }
     const auto found = churn_.find(state_.jobs.rows()[pod.job.value()].key);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <utility>
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/pods/leaving.hpp"
+#include "scheduler/state/pods/terminating.hpp"
 
 namespace gpuctl {
 
@@ -37,25 +37,25 @@ void Evictions::send_eviction(PodId id, EffectList& effects) {
     state_.waiting.leave_queue(
         pod.job);  // what it asked for is no longer what it needs: the next Plan looks again
     state_.jobs.mark_dirty(pod.job);
-    state_.pods.note_leaving(id);
+    state_.pods.note_termination(id);
     effects.add(EvictPod{pod.eviction.effect,
                          state_.session.epoch(),
                          {pod.facts.key, pod.facts.uid},
                          pod.facts.stop_grace,
                          pod.eviction.request.why,
                          job.key,
-                         pod.eviction.beneficiary});
+                         pod.eviction.preemptor});
 }
 
 void Evictions::resend_evictions(EffectId before, EffectList& effects) {
-    if (planted(PlantedBug::forget_unanswered)) return;
+    if (has_fault(SeededFault::forget_unanswered)) return;
     for (const auto& [key, id] : state_.jobs.job_ids()) {
         for (const PodId pod_id : state_.jobs.rows()[id.value()].pods) {
             const PodRow& pod = state_.pods.rows()[pod_id.value()];
             const bool is_open = pod.eviction.state == EvictionState::asked ||
                                  pod.eviction.state == EvictionState::accepted ||
                                  (pod.eviction.state == EvictionState::postponed &&
-                                  pod.eviction.beneficiary != ObjectKey{});
+                                  pod.eviction.preemptor != ObjectKey{});
             if (!is_open || pod.facts.terminating || !(pod.eviction.effect < before)) continue;
             send_eviction(pod_id, effects);
         }
@@ -95,18 +95,18 @@ void Evictions::on(const PodEvictOutcome& event, EffectList&) {
     }
     state_.pods.set_message(id, event.message);
     state_.jobs.mark_dirty(pod.job);
-    const JobId beneficiary = state_.jobs.find_job(pod.eviction.beneficiary);
-    if (pod.eviction.beneficiary == ObjectKey{}) {
+    const JobId preemptor = state_.jobs.find_job(pod.eviction.preemptor);
+    if (pod.eviction.preemptor == ObjectKey{}) {
         settle(id, event.result);
         state_.maintenance.note_drain_outcome(pod, event.result);
-    } else if (beneficiary.exists()) {
-        state_.jobs.mark_dirty(beneficiary);
+    } else if (preemptor.exists()) {
+        state_.jobs.mark_dirty(preemptor);
         settle(id, event.result);
-        state_.nominations.note_outcome(beneficiary, event.result);
+        state_.nominations.note_outcome(preemptor, event.result);
     } else {
-        spare(id, kSparedFor);  // never: drop_claim() clears the beneficiary
+        spare(id, kSparedFor);  // never: drop_nomination() clears the beneficiary
     }
-    if (!pod.is_leaving()) state_.pods.note_leaving(id);
+    if (!pod.is_terminating()) state_.pods.note_termination(id);
 }
 
 // What the answer makes of an eviction that was asked for.

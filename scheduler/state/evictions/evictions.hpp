@@ -42,9 +42,9 @@ public:
     [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
     void on(const PodEvictOutcome& event, EffectList& effects);
     void send_eviction(PodId id, EffectList& effects);
-    [[nodiscard]] Cause why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
+    [[nodiscard]] Cause why_evicted(const JobRow& preemptor, EvictionCause cause) const;
     void spare(PodId id, Duration length);
-    void assign(PodId id, const ObjectKey& beneficiary);  // its room is for that job
+    void assign(PodId id, const ObjectKey& preemptor);  // its room is for that job
     void release(PodId id);                               // for no job any more
     // churn.cpp
     void request_eviction(PodId id, EvictionCause cause, CauseBox why);

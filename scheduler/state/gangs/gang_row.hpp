@@ -57,7 +57,7 @@ constexpr bool has_started(GangPhase phase) {
 }
 
 // Jobs that fit on what it holds may have it.
-constexpr bool gives_way(GangPhase phase) {
+constexpr bool yields(GangPhase phase) {
     return phase == GangPhase::stranded || phase == GangPhase::restarting;
 }
 

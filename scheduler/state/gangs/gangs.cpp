@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -76,7 +76,7 @@ void Gangs::forget_job(JobId id) {
 
 void Gangs::restore_job(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (gives_way(job.gang.phase())) stranded_gangs_.emplace(job.arrival, id);
+    if (yields(job.gang.phase())) stranded_gangs_.emplace(job.arrival, id);
 }
 
 }  // namespace gpuctl

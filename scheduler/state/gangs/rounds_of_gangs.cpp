@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -22,15 +22,15 @@ bool is_there(const PodTable& pods, const JobRow& job) {
 // or by an earlier leader. It is no half of a gang that never started.
 bool ran_before(const PodTable& pods, const JobRow& job, const GangSize& size) {
     GangTally ran{size};
-    bool is_leaving = false;
+    bool is_terminating = false;
     for (const PodId id : job.pods) {
         const PodRow& pod = pods[id.value()];
         const bool was_seen = pod.bind.state == BindState::bound && !pod.bind.placed_at.happened();
         if (!was_seen || pod.bind.delete_in_flight) continue;
-        is_leaving = is_leaving || pod.is_leaving();
+        is_terminating = is_terminating || pod.is_terminating();
         ran.add(pod.facts.role);
     }
-    return is_leaving && ran.is_whole();
+    return is_terminating && ran.is_whole();
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
         if (is_whole) {
             keep_whole_again(job);
         } else if (!is_there(state_.pods.rows(), job) ||
-                   planted(PlantedBug::forget_gangs_asked_to_go)) {
+                   has_fault(SeededFault::forget_gangs_asked_to_go)) {
             forget_run(id);
         }
         if (!is_whole && gang.round() == GangRound::refused) state_.bindings.back_off(id);
@@ -89,7 +89,7 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
     // Half bound. A gang that ran as a whole before lost a member: the rest is placed first, no pod
     // is deleted; only a job that fits on its room may have it evicted after a while
     // (stranded.cpp). A gang that never ran is given its time, then undone if that can be done.
-    if (gang.started && !planted(PlantedBug::roll_back_running_gangs)) {
+    if (gang.started && !has_fault(SeededFault::roll_back_running_gangs)) {
         gang.deadline = Instant{};
         return;
     }
@@ -106,7 +106,7 @@ void Gangs::drop_unfit_members(JobId id) {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
-        if (state_.bindings.still_fits(pod) || planted(PlantedBug::keep_unfit_members)) continue;
+        if (state_.bindings.still_fits(pod) || has_fault(SeededFault::keep_unfit_members)) continue;
         if (!state_.bindings.is_unsure(pod)) state_.bindings.give_up_assumption(pod_id);
         refuse_member(id);
     }
@@ -114,13 +114,13 @@ void Gangs::drop_unfit_members(JobId id) {
 
 void Gangs::retry_members(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (planted(PlantedBug::forget_retry_of_members)) return;
+    if (has_fault(SeededFault::forget_retry_of_members)) return;
     if (job.binding.phase(state_.session.event_time()) == BindPhase::backing_off)
         return;  // the timer of the job comes back to it
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
-        if (state_.bindings.still_fits(pod) || planted(PlantedBug::keep_unfit_members)) {
+        if (state_.bindings.still_fits(pod) || has_fault(SeededFault::keep_unfit_members)) {
             state_.bindings.send_bind(pod_id, job, effects);
         } else {
             state_.bindings.wait_until_sure(id, pod);
@@ -140,7 +140,7 @@ void Gangs::roll_back_gang(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod_id == job.pods.back() && planted(PlantedBug::roll_back_all_but_one)) break;
+        if (pod_id == job.pods.back() && has_fault(SeededFault::roll_back_all_but_one)) break;
         if (pod.bind.state != BindState::bound || pod.facts.terminating ||
             pod.bind.delete_in_flight) {
             continue;
@@ -156,7 +156,7 @@ void Gangs::begin_round(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     GangRow& gang = state_.jobs.rows().gang(id, {});
     ++gang.attempt;
-    if (!planted(PlantedBug::forget_gang_deadline)) {
+    if (!has_fault(SeededFault::forget_gang_deadline)) {
         gang.deadline = state_.session.event_time() + state_.session.policy().gang_bind_deadline;
     }
     // Room was claimed for it, and it is not settled yet.
@@ -186,7 +186,7 @@ void Gangs::end_round(JobId id) {
 // A gang of which nothing is left starts like any other.
 void Gangs::forget_run(JobId id) {
     GangRow& gang = state_.jobs.rows().gang(id, {});
-    gang.started = gang.started && planted(PlantedBug::remember_stopped_gangs);
+    gang.started = gang.started && has_fault(SeededFault::remember_stopped_gangs);
 }
 
 }  // namespace gpuctl

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -13,7 +13,7 @@ Instant Gangs::stranded_from(const JobRow& job) const {
     const bool counts = state_.session.policy().gang_repair_deadline > Duration{} &&
                         job.gang.short_since.happened();
     if (!counts) return {};
-    if (planted(PlantedBug::stop_short_gangs_at_once)) return job.gang.short_since;
+    if (has_fault(SeededFault::stop_short_gangs_at_once)) return job.gang.short_since;
     return job.gang.short_since + state_.session.policy().gang_repair_deadline;
 }
 
@@ -25,7 +25,7 @@ void Gangs::note_stranded(JobId id, const Readiness& ready) {
     if (ready.resume && job.gang.started && !job.gang.short_since.happened()) {
         const bool holds = std::any_of(job.pods.begin(), job.pods.end(), [this](PodId pod) {
             const PodRow& row = state_.pods.rows()[pod.value()];
-            return row.bind.state == BindState::bound && !row.is_leaving() &&
+            return row.bind.state == BindState::bound && !row.is_terminating() &&
                    !row.bind.delete_in_flight;
         });
         if (holds && job.waiting.in_class.exists()) gang.short_since = state_.session.event_time();
@@ -40,7 +40,7 @@ void Gangs::note_stranded(JobId id, const Readiness& ready) {
         return;
     }
     stranded_gangs_.emplace(job.arrival, id);
-    if (planted(PlantedBug::tell_nobody_of_stranded_gangs)) return;
+    if (has_fault(SeededFault::wake_no_job_for_stranded_gangs)) return;
     state_.tree.note_gain(job.pool);
     state_.accounts.note_room_in_limits(job);
 }

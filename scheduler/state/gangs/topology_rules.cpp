@@ -3,19 +3,19 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
 void Gangs::read_anchors(const JobRow& job, std::vector<NodeId>& out) const {
     out.clear();
-    if (planted(PlantedBug::forget_where_the_others_are)) return;
+    if (has_fault(SeededFault::forget_where_the_others_are)) return;
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         const bool holds =
             pod.bind.state == BindState::bound || pod.bind.state == BindState::assumed;
-        if (holds && !pod.is_leaving() && !pod.bind.delete_in_flight) out.push_back(pod.node);
+        if (holds && !pod.is_terminating() && !pod.bind.delete_in_flight) out.push_back(pod.node);
     }
 }
 
@@ -26,7 +26,7 @@ std::vector<std::string_view> Gangs::models_of_gang(PodId id) const {
     const PodRow& pod = state_.pods.rows()[id.value()];
     const PlacementRules& rules = pod.facts.rules;
     if (!pod.facts.gang || !rules.takes_several_models() || !pod.job.exists()) return out;
-    if (planted(PlantedBug::mix_models_in_a_gang)) return out;
+    if (has_fault(SeededFault::mix_models_in_a_gang)) return out;
     std::vector<NodeId> anchors;
     read_anchors(state_.jobs.rows()[pod.job.value()], anchors);
     for (const NodeId anchor : anchors) {
@@ -39,7 +39,7 @@ std::vector<std::string_view> Gangs::models_of_gang(PodId id) const {
 bool Gangs::mixes_models(const std::vector<Placement>& round) const {
     const PodFacts& first = state_.pods.rows()[round.front().pod.value()].facts;
     if (!first.gang || !first.rules.takes_several_models()) return false;
-    if (planted(PlantedBug::mix_models_in_a_gang)) return false;
+    if (has_fault(SeededFault::mix_models_in_a_gang)) return false;
     const std::string_view model = state_.nodes.rows()[round.front().node.value()].facts.gpu_model;
     const bool is_one = std::all_of(round.begin(), round.end(), [&](const Placement& one) {
         return same_gpu_model(state_.nodes.rows()[one.node.value()].facts.gpu_model, model);
@@ -53,7 +53,7 @@ bool Gangs::breaks_topology(const JobRow& job, const std::vector<Placement>& rou
     const TopologyRules rules =
         state_.pods.shapes().at(state_.pods.rows()[round.front().pod.value()].shape).topology;
     if (rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none) return false;
-    if (planted(PlantedBug::any_rack_will_do)) return false;
+    if (has_fault(SeededFault::any_rack_will_do)) return false;
     const DomainMap& domains = state_.nodes.capacity().domains();
     std::vector<NodeId> anchors;
     read_anchors(job, anchors);
@@ -62,14 +62,14 @@ bool Gangs::breaks_topology(const JobRow& job, const std::vector<Placement>& rou
         const bool is_one = std::all_of(round.begin(), round.end(), [&](const Placement& one) {
             return domains.of(rules.required, one.node.value()) == first;
         });
-        bool is_beside = true;
+        bool is_in_domain = true;
         for (const NodeId anchor : anchors) {
             const DomainId there = domains.of(rules.required, anchor.value());
             if (!there.exists()) continue;
-            is_beside = there == first;
-            if (is_beside) break;
+            is_in_domain = there == first;
+            if (is_in_domain) break;
         }
-        if (!first.exists() || !is_one || !is_beside) return true;
+        if (!first.exists() || !is_one || !is_in_domain) return true;
     }
     if (rules.spread == TopologyLevel::none) return false;
     std::vector<DomainId> taken;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/pairs.hpp"
 #include "scheduler/state/image/state_reader.hpp"
@@ -27,7 +27,7 @@ StateImage ClusterState::image() const {
     out.gang_notes = nodes.outside().gang_notes;
     out.device_classes = nodes.outside().device_classes;
     out.finished = jobs.finished();
-    if (!planted(PlantedBug::forget_evictions_on_disk)) out.churn = evictions.churn();
+    if (!has_fault(SeededFault::forget_evictions_on_disk)) out.churn = evictions.churn();
     for (const QueueRow& queue : tree.queue_rows()) {
         if (queue.is_beyond_guarantee) {
             out.beyond_guarantee.emplace_back(tree.pool_rows()[queue.pool.value()].name,
@@ -95,7 +95,7 @@ StateImage ClusterState::image() const {
         }
     }
     out.signals = signals.image();
-    if (planted(PlantedBug::forget_finished_on_disk)) return out;
+    if (has_fault(SeededFault::forget_finished_on_disk)) return out;
     for (const auto& [key, job] : jobs.finished_jobs().by_key()) out.finished_jobs.push_back(job);
     out.removed_jobs = jobs.finished_jobs().removed();
     out.removed_until = jobs.finished_jobs().removed_until();

@@ -141,12 +141,12 @@ struct EndedJobImage {
 };
 BOOST_DESCRIBE_STRUCT(EndedJobImage, (), (key, ended_at, past))
 
-struct PromiseImage {
+struct HeadReservationImage {
     std::string pool;
     ObjectKey job;
     Instant at;
 };
-BOOST_DESCRIBE_STRUCT(PromiseImage, (), (pool, job, at))
+BOOST_DESCRIBE_STRUCT(HeadReservationImage, (), (pool, job, at))
 
 // What a queue, or a tenant in it, was using: its mean, and the tick under way up to `now`.
 struct UsageImage {
@@ -199,8 +199,8 @@ struct StateImage {
     std::vector<JobImage> jobs;                                         // by key
     std::vector<UsageImage> usage;       // by name, those that used something
     std::vector<OwnerRuns> run_times;    // by owner
-    std::vector<PromiseImage> promises;  // by pool
-    std::vector<PromiseImage> limits_kept;
+    std::vector<HeadReservationImage> promises;  // by pool
+    std::vector<HeadReservationImage> limits_kept;
     CalendarClock calendar;
     std::vector<BudgetImage> budgets;       // by name
     std::vector<EndedJobImage> ended_jobs;  // by key

@@ -1,6 +1,6 @@
 #include "scheduler/state/image/pairs.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 namespace {
@@ -28,9 +28,9 @@ void pair_job(Image& image, Row& row, Copy copy) {
     copy(image.workload_facts, row.workload.facts);
     copy(image.gang_attempt, row.gang.attempt);
     copy(image.finished, row.gang.finished);
-    if (!planted(PlantedBug::forget_started_gangs_on_disk))
+    if (!has_fault(SeededFault::forget_started_gangs_on_disk))
         copy(image.gang_started, row.gang.started);
-    if (!planted(PlantedBug::forget_stranded_gangs_on_disk))
+    if (!has_fault(SeededFault::forget_stranded_gangs_on_disk))
         copy(image.short_since, row.gang.short_since);
     copy(image.is_stranded, row.gang.is_stranded);
     copy(image.nears_wait_target, row.run.nears_wait_target);
@@ -67,9 +67,9 @@ void pair_pod(Image& image, Row& row, Copy copy) {
     copy(image.start_reported, row.report.start_reported);
     copy(image.eviction, row.eviction.state);
     copy(image.evict_effect, row.eviction.effect);
-    copy(image.evicted_for, row.eviction.beneficiary);
+    copy(image.evicted_for, row.eviction.preemptor);
     copy(image.eviction_request, row.eviction.request);
-    if (!planted(PlantedBug::forget_evictions_on_disk))
+    if (!has_fault(SeededFault::forget_evictions_on_disk))
         copy(image.evicted_at, row.eviction.evicted_at);
     copy(image.spared_until, row.eviction.spared_until);
     copy(image.barred_until, row.bind.barred_until);

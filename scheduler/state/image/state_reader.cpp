@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/image/pairs.hpp"
 #include "scheduler/state/jobs/retention.hpp"
 
@@ -131,7 +131,7 @@ Result<bool> StateReader::read_pods() {
         const PodId id = state_.pods.make_pod(pod.facts);
         copy_image(pod, state_.pods.rows().restored(id, {}));
         if (pod.node.empty()) continue;
-        const bool forgets = planted(PlantedBug::forget_devices_on_disk);
+        const bool forgets = has_fault(SeededFault::forget_devices_on_disk);
         state_.pods.hold(id, state_.nodes.node_named(pod.node),
                          forgets ? kNoDevice : pod.gpu_device);
         // Its record may have come or gone meanwhile.

@@ -18,7 +18,7 @@ public:
     std::vector<Violation> run() {
         check_capacity();
         for (std::string& wrong : wrong_resource_counts(state_)) fail("I1", std::move(wrong));
-        check_standing();
+        check_pod_states();
         check_records();
         check_gangs();
         check_accounts();
@@ -105,7 +105,7 @@ private:
     }
 
     // I2: one incarnation is held at most once and by at most one effect.
-    void check_standing() {
+    void check_pod_states() {
         std::set<EffectId> effects;
         for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
             const PodRow& pod = state_.pods.rows()[i];
@@ -201,7 +201,7 @@ private:
                 const bool ended =
                     pod.bind.state == BindState::done && pod.facts.phase == PodPhase::succeeded;
                 const bool stays = pod.bind.state == BindState::assumed ||
-                                   (pod.bind.state == BindState::bound && !pod.is_leaving());
+                                   (pod.bind.state == BindState::bound && !pod.is_terminating());
                 if (ended || stays) held.add(pod.facts.role);
                 if (stays) ++bound;
             }
@@ -232,7 +232,7 @@ private:
             Bytes memory;
         };
         std::map<TenantId, Held> by_tenant;
-        std::map<QueueId, GpuMilli> claimed;
+        std::map<QueueId, GpuMilli> nominated;
         for (const PodRow& pod : state_.pods.rows()) {
             if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
             const JobRow& job = state_.jobs.rows()[pod.job.value()];
@@ -245,7 +245,7 @@ private:
             if (!job.queue.exists()) continue;
             const Load load{shape.gpus, shape.cpu, shape.memory};
             by_tenant_in_queue[{job.queue, job.tenant}].add(load);
-            if (pod.bind.state == BindState::claimed) claimed[job.queue] += shape.gpus;
+            if (pod.bind.state == BindState::claimed) nominated[job.queue] += shape.gpus;
             by_tenant_in_pool[{job.pool, job.tenant}] += shape.gpus;
             for (QueueId id = job.queue; id.exists();
                  id = state_.tree.queue_rows()[id.value()].parent) {
@@ -259,7 +259,7 @@ private:
                 queue.jobs_held != static_cast<std::int64_t>(jobs[QueueId{i}].size())) {
                 fail("I5", "queue " + queue.name + " is charged wrongly");
             }
-            if (queue.claimed != claimed[QueueId{i}]) {
+            if (queue.nominated != nominated[QueueId{i}]) {
                 fail("I5", "what is claimed for queue " + queue.name + " is charged wrongly");
             }
             for (const ModelHolding& model : queue.models) {
@@ -289,10 +289,10 @@ private:
     void check_pool(PoolId id, HeldInPool& held_in_pool) {
         const PoolRow& pool = state_.tree.pool_rows()[id.value()];
         GpuMilli held;
-        GpuMilli kept;
+        GpuMilli held_or_reserved;
         for (const QueueId root : pool.roots) {
             held += state_.tree.queue_rows()[root.value()].account.held.gpus;
-            kept += kept_by(root);
+            held_or_reserved += held_or_reserved_by(root);
         }
         GpuMilli growing;
         for (const PodRow& pod : state_.pods.rows()) {
@@ -306,12 +306,12 @@ private:
         if (pool.held_by_growing != growing) {
             fail("I5", "what may use the reserve of pool " + pool.name + " is charged wrongly");
         }
-        if (pool.held != held || pool.kept != kept) {
+        if (pool.held != held || pool.held_or_reserved != held_or_reserved) {
             fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
         }
-        for (const ModelRoom& room : pool.models_kept) {
-            const bool is_kept_alike = models::is_kept_alike(state_, id, room);
-            if (is_kept_alike && models::is_summed_up(state_, id, room)) continue;
+        for (const ModelRoom& room : pool.reserved_models) {
+            const bool agrees_on_reserved = models::agrees_on_reserved(state_, id, room);
+            if (agrees_on_reserved && models::is_summed_up(state_, id, room)) continue;
             fail("I5", "GPUs " + room.model + " of pool " + pool.name + " are summed up wrongly");
         }
         Load offered;
@@ -328,11 +328,11 @@ private:
         }
     }
 
-    GpuMilli kept_by(QueueId id) const {
+    GpuMilli held_or_reserved_by(QueueId id) const {
         const QueueRow& queue = state_.tree.queue_rows()[id.value()];
-        GpuMilli kept = queue.direct.gpus;
-        for (const QueueId child : queue.children) kept += kept_by(child);
-        return std::max(kept, queue.keeps);
+        GpuMilli held_or_reserved = queue.direct.gpus;
+        for (const QueueId child : queue.children) held_or_reserved += held_or_reserved_by(child);
+        return std::max(held_or_reserved, queue.not_lent);
     }
 
     // I3 again: a waiting job is in its queue, on the list of changed jobs, or held for a reason.

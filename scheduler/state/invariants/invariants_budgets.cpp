@@ -9,13 +9,13 @@ namespace gpuctl {
 namespace {
 
 template <typename Draws>
-void verify_one(const ClusterState& state, const Budget& budget, const std::string& whose,
+void verify_one(const ClusterState& state, const Budget& budget, const std::string& owner,
                 Draws draws, std::vector<Violation>& found) {
     const Spending& spending = budget.spending;
     const Instant now = state.now();
     const Instant end = spending.period().end;
     GpuMilli held;
-    GpuMilli claimed;
+    GpuMilli nominated;
     GpuTime committed;
     for (const auto& [key, id] : state.pods.pods_by_key()) {
         const PodRow& pod = state.pod(id);
@@ -25,21 +25,21 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
         const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
         Instant until = pod.ends_at.happened() ? std::min(pod.ends_at, end) : end;
         if (pod.bind.state == BindState::claimed) {
-            claimed += gpus;
+            nominated += gpus;
             if (job.run.time_max > Duration{}) until = std::min(until, now + job.run.time_max);
         } else {
             held += gpus;
         }
         committed += gpu_time(gpus, until - now);
     }
-    if (spending.held() != held || spending.claimed() != claimed ||
+    if (spending.held() != held || spending.nominated() != nominated ||
         spending.committed(now) != committed) {
-        found.push_back({"I21", "the budget of " + whose + " is charged wrongly"});
+        found.push_back({"I21", "the budget of " + owner + " is charged wrongly"});
     }
     const Instant turn = state.accounts.budgets().turns_at();
     const Instant awaited = budget.look_again_at;
     if (end <= now || turn > end || (awaited.happened() && turn > awaited)) {
-        found.push_back({"I21", "the budget of " + whose + " has a turn that nobody waits for"});
+        found.push_back({"I21", "the budget of " + owner + " has a turn that nobody waits for"});
     }
 }
 
@@ -57,8 +57,8 @@ void verify_budgets(const ClusterState& state, std::vector<Violation>& found) {
     }
     for (const auto& [of, budget] : state.accounts.budgets().tenants()) {
         const auto [tenant, pool] = of;
-        const auto is_theirs = [whose = of](const JobRow& job) {
-            return std::pair{job.tenant, job.pool} == whose;
+        const auto is_theirs = [owner = of](const JobRow& job) {
+            return std::pair{job.tenant, job.pool} == owner;
         };
         verify_one(state, budget, "namespace " + state.tenant(tenant).name, is_theirs, found);
     }

@@ -15,7 +15,7 @@ public:
     EvictionVerifier(const ClusterState& state, std::vector<Violation>& found)
         : state_(state), found_(found) {}
     void run() {
-        check_claims();
+        check_nominations();
         check_stoppable();
         check_uncharged();
     }
@@ -35,29 +35,29 @@ private:
     }
 
     // I17: room is claimed by jobs that wait for it, and pods are evicted for jobs that claim room.
-    void check_claims() {
-        std::set<JobId> listed(state_.nominations.claims().begin(),
-                               state_.nominations.claims().end());
-        if (listed.size() != state_.nominations.claims().size())
+    void check_nominations() {
+        std::set<JobId> listed(state_.nominations.nominated_jobs().begin(),
+                               state_.nominations.nominated_jobs().end());
+        if (listed.size() != state_.nominations.nominated_jobs().size())
             fail("I17", "a claim is listed twice");
         for (const auto& [key, id] : state_.jobs.job_ids()) {
             const JobRow& job = state_.jobs.rows()[id.value()];
-            const bool has_claim = job.nomination.exists();
-            if (has_claim != listed.contains(id)) {
+            const bool has_nomination = job.nomination.exists();
+            if (has_nomination != listed.contains(id)) {
                 fail("I17", "the claim of job " + to_string(key) + " is not listed");
             }
-            std::int64_t claimed = 0;
+            std::int64_t nominated = 0;
             for (const PodId pod : job.pods) {
-                if (state_.pods.rows()[pod.value()].bind.state == BindState::claimed) ++claimed;
+                if (state_.pods.rows()[pod.value()].bind.state == BindState::claimed) ++nominated;
             }
-            const bool is_whole = claimed == job.nomination.pods;
-            if (has_claim ? !is_whole && !job.is_dirty
-                          : claimed != 0 || !job.nomination.victims.empty()) {
+            const bool is_whole = nominated == job.nomination.pods;
+            if (has_nomination ? !is_whole && !job.is_dirty
+                          : nominated != 0 || !job.nomination.victims.empty()) {
                 fail("I17", "job " + to_string(key) + " claims room for " +
-                                std::to_string(claimed) + " of " +
+                                std::to_string(nominated) + " of " +
                                 std::to_string(job.nomination.pods) + " pods");
             }
-            if (has_claim && job.waiting.in_class.exists()) {
+            if (has_nomination && job.waiting.in_class.exists()) {
                 fail("I17", "job " + to_string(key) + " waits its turn and claims room");
             }
         }
@@ -73,9 +73,9 @@ private:
             if (pod.eviction.state == EvictionState::none) continue;
             const std::string name = "pod " + to_string(pod.facts.key);
             if (pod.bind.state != BindState::bound) fail("I17", name + " is evicted unbound");
-            if (pod.eviction.beneficiary == ObjectKey{})
+            if (pod.eviction.preemptor == ObjectKey{})
                 continue;  // for a window: its node is to be empty
-            const auto found = state_.jobs.job_ids().find(pod.eviction.beneficiary);
+            const auto found = state_.jobs.job_ids().find(pod.eviction.preemptor);
             if (found == state_.jobs.job_ids().end() || !listed.contains(found->second)) {
                 fail("I17", name + " is evicted for a job that claims nothing");
             }
@@ -128,8 +128,8 @@ private:
         }
         for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
             const PodRow& pod = state_.pods.rows()[i];
-            const bool is_known = state_.pods.maybe_leaving().contains(PodId{i});
-            if (pod.node.exists() ? pod.is_leaving() && !is_known : is_known) {
+            const bool is_known = state_.pods.maybe_terminating().contains(PodId{i});
+            if (pod.node.exists() ? pod.is_terminating() && !is_known : is_known) {
                 fail("I17",
                      "pod " + to_string(pod.facts.key) +
                          " is on its way out, and that is not known, or the other way round");

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "scheduler/state/accounts/limits.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 
 namespace gpuctl::models {
 namespace {
 
 struct Held {
     GpuMilli gpus;
-    GpuMilli claimed;  // of these
+    GpuMilli nominated;  // of these
 };
 
 // By the queue's jobs and those below it; none: by all of the pool's queues.
@@ -32,7 +32,7 @@ Held held_below(const ClusterState& state, QueueId queue, std::string_view model
             if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
             const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
             sum.gpus += gpus;
-            if (pod.bind.state == BindState::claimed) sum.claimed += gpus;
+            if (pod.bind.state == BindState::claimed) sum.nominated += gpus;
         }
     }
     return sum;
@@ -42,25 +42,25 @@ Held held_below(const ClusterState& state, QueueId queue, std::string_view model
 
 bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHolding& model) {
     const Held held = held_below(state, queue, model.limit.model, PoolId::none());
-    return model.held == held.gpus && model.claimed == held.claimed;
+    return model.held == held.gpus && model.nominated == held.nominated;
 }
 
 // Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept without
 // them.
-bool is_kept_alike(const ClusterState& state, PoolId pool, const ModelRoom& room) {
-    Relief claimed;
-    for (const JobId id : state.nominations.claims()) {
+bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    ReleasedUsage nominated;
+    for (const JobId id : state.nominations.nominated_jobs()) {
         for (const PodId pod : state.job(id).pods) {
-            if (state.pod(pod).bind.state == BindState::claimed) claimed.add(state, pod, 1);
+            if (state.pod(pod).bind.state == BindState::claimed) nominated.add(state, pod, 1);
         }
     }
-    const auto kept = [&](const Relief* gone, limits::Counted counted) {
-        return limits::kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, gone,
+    const auto reserved = [&](const ReleasedUsage* gone, limits::Counted counted) {
+        return limits::reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, gone,
                                  counted);
     };
-    const GpuMilli beside = kept(nullptr, limits::Counted::beside_claims);
-    return beside == kept(&claimed, limits::Counted::all) &&
-           beside == kept(&claimed, limits::Counted::beside_claims);
+    const GpuMilli expected = reserved(nullptr, limits::Counted::without_nominations);
+    return expected == reserved(&nominated, limits::Counted::all) &&
+           expected == reserved(&nominated, limits::Counted::without_nominations);
 }
 
 bool is_summed_up(const ClusterState& state, PoolId pool, const ModelRoom& room) {

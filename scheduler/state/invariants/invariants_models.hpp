@@ -6,7 +6,7 @@
 namespace gpuctl::models {
 
 bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHolding& model);
-bool is_kept_alike(const ClusterState& state, PoolId pool, const ModelRoom& room);
+bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom& room);
 bool is_summed_up(const ClusterState& state, PoolId pool, const ModelRoom& room);
 
 }  // namespace gpuctl::models

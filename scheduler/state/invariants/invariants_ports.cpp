@@ -23,12 +23,12 @@ std::vector<std::string> wrong_host_ports(const ClusterState& state, NodeId node
 }
 
 std::vector<std::string> wrong_resource_counts(const ClusterState& state) {
-    Outside anew;
+    Outside recounted;
     for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         const NodeRow& row = state.node(id);
-        if (row.known && row.pool.exists()) anew.note_node(row.pool, row.facts, 1);
+        if (row.known && row.pool.exists()) recounted.note_node(row.pool, row.facts, 1);
     }
-    if (anew.counted == state.nodes.outside().counted) return {};
+    if (recounted.counted == state.nodes.outside().counted) return {};
     return {"the nodes that count a resource are not those that are known"};
 }
 

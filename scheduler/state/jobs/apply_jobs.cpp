@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/jobs/retention.hpp"
@@ -49,14 +49,14 @@ void Jobs::drop_job_if_unused(JobId id) {
     if (row.retention.past && !row.retention.past->ended_pods.empty()) return;
     const bool workload_gone = row.workload.state == WorkloadState::deleting && !row.workload.due &&
                                !row.workload.in_flight;
-    if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
+    if (row.record && !workload_gone && !has_fault(SeededFault::lose_jobs_without_pods)) return;
     drop_job(id);
 }
 
 void Jobs::drop_job(JobId id) {
     const JobRow& row = jobs_[id.value()];
     state_.waiting.leave_queue(id);
-    if (row.nomination.exists()) state_.nominations.drop_claim(id);
+    if (row.nomination.exists()) state_.nominations.drop_nomination(id);
     // A job that is submitted under its name is another job.
     if (row.record) state_.evictions.forget_job(row.key);
     state_.elastic.forget_job(id);
@@ -146,7 +146,7 @@ void Jobs::move_to(JobId id, PoolId pool, QueueId queue, std::int32_t priority) 
     if (job.pool == pool && job.queue == queue && job.priority == priority) return;
     const JobRow& row = jobs_[id.value()];
     if (row.holding.pods > 0) state_.tree.note_gain(job.pool);  // its old queue holds less
-    if (!planted(PlantedBug::double_charge_on_move)) state_.accounts.charge_pods_of(row, -1);
+    if (!has_fault(SeededFault::double_charge_on_move)) state_.accounts.charge_pods_of(row, -1);
     job.pool = pool;
     job.queue = queue;
     job.priority = priority;
@@ -203,7 +203,7 @@ void Workloads::send_workload(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     if (!workload.due || workload.in_flight) return;  // its outcome sends what is behind it
-    const bool may_write = state_.session.leading() || planted(PlantedBug::write_without_leading);
+    const bool may_write = state_.session.leading() || has_fault(SeededFault::write_without_leading);
     if (!may_write || workload.not_before > state_.session.event_time()) return send_later(job);
     workload.due = false;
     workload.in_flight = true;

@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/run_times/present_run.hpp"
 
@@ -145,7 +145,7 @@ bool has_ended(const ClusterState& state, const JobRow& job) {
     if (job.workload.state == WorkloadState::failed) return true;
     if (job.workload.state != WorkloadState::created) return false;
     if (job.record->spec.kind != JobKind::training) return false;
-    if (planted(PlantedBug::summarize_too_soon)) return !job.pods.empty();
+    if (has_fault(SeededFault::summarize_too_soon)) return !job.pods.empty();
     if (job.workload.facts) {
         return job.workload.facts->phase == WorkloadPhase::complete ||
                job.workload.facts->phase == WorkloadPhase::failed;

@@ -43,14 +43,14 @@ void FinishedJobs::remove_oldest(Instant now) {
     removed.last_at = now;
 }
 
-Instant FinishedJobs::next_end(Duration kept_for) const {
+Instant FinishedJobs::next_end(Duration find_reservation) const {
     Instant oldest_end;
     if (!in_full_.empty()) oldest_end = std::get<Instant>(*in_full_.begin());
     if (const FinishedJob* first = oldest()) {
         const bool is_older = !oldest_end.happened() || first->ended_at < oldest_end;
         if (is_older) oldest_end = first->ended_at;
     }
-    return oldest_end.happened() ? oldest_end + kept_for : Instant{};
+    return oldest_end.happened() ? oldest_end + find_reservation : Instant{};
 }
 
 void FinishedJobs::add_pods(const std::vector<EndedPod>& pods, const ObjectKey& job) {

@@ -51,8 +51,8 @@ public:
     // reports again.
     void remove_oldest(Instant now);
     [[nodiscard]] std::size_t size() const { return in_full_.size() + by_key_.size(); }
-    // The first that is too old after `kept_for`, when it will be; never: there is none.
-    [[nodiscard]] Instant next_end(Duration kept_for) const;
+    // The first that is too old after `find_reservation`, when it will be; never: there is none.
+    [[nodiscard]] Instant next_end(Duration find_reservation) const;
 
     // --- pods that ended, of summaries and of jobs that came back ---
     // `job` is a key of by_key(), or of the jobs in full; it stays where it is.

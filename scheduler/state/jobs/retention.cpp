@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 namespace {
@@ -41,13 +41,13 @@ void Retention::settle(EffectList& effects) {
     state_.jobs.maybe_ended_.clear();
     if (!state_.session.synced()) return;
     FinishedJobs& finished = state_.jobs.finished_jobs_;
-    const std::int32_t more = planted(PlantedBug::keep_one_finished_too_many) ? 1 : 0;
+    const std::int32_t more = has_fault(SeededFault::keep_one_finished_too_many) ? 1 : 0;
     const auto most =
         static_cast<std::size_t>(std::max(state_.session.policy().finished_jobs_maximum, 0) + more);
     const auto in_full = std::min(most, static_cast<std::size_t>(std::max(
                                             state_.session.policy().finished_jobs_detailed, 0)));
     while (!finished.in_full().empty()) {
-        const bool is_newest = planted(PlantedBug::summarize_the_newest);
+        const bool is_newest = has_fault(SeededFault::summarize_the_newest);
         const auto [ended_at, arrival, id] =
             is_newest ? *finished.in_full().rbegin() : *finished.in_full().begin();
         if (finished.in_full().size() <= in_full && !is_too_old(ended_at)) break;
@@ -61,7 +61,7 @@ void Retention::settle(EffectList& effects) {
 }
 
 bool Retention::is_too_old(Instant ended_at) const {
-    if (planted(PlantedBug::keep_finished_for_ever)) return false;
+    if (has_fault(SeededFault::keep_finished_for_ever)) return false;
     return ended_at + state_.session.policy().finished_jobs_kept_for <= state_.session.event_time();
 }
 
@@ -148,7 +148,7 @@ bool Retention::is_known_end(const PodFacts& pod) {
     if (!has_ended_pods()) return false;
     const CompactUid uid = compact_uid(pod.uid);
     if (state_.jobs.finished_jobs_.job_of(uid) == nullptr) return false;
-    if (is_terminal(pod.phase) && !planted(PlantedBug::take_ended_pods_for_new)) return true;
+    if (is_terminal(pod.phase) && !has_fault(SeededFault::take_ended_pods_for_new)) return true;
     remove_pod(uid);  // it runs again: it is a pod like others
     return false;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -86,7 +86,7 @@ void Maintenance::turn_calendar() {
         if ((row.windows & turned) == 0) continue;
         state_.jobs.note_change(NodeId{slot});
         state_.nodes.note_eligibility_change(NodeId{slot});
-        if ((row.windows & over) != 0 && !planted(PlantedBug::never_reopen)) {
+        if ((row.windows & over) != 0 && !has_fault(SeededFault::never_reopen)) {
             state_.tree.note_gain(row.pool);
         } else {
             state_.tree.note_change(row.pool);
@@ -101,7 +101,7 @@ void Maintenance::turn_calendar() {
     consider(calendar_.clock.drain_again_at);
     if (calendar_.nodes.empty()) return;
     calendar_.clock.drain_due = true;
-    state_.nominations.look_at_claims();
+    state_.nominations.revisit_nominations();
 }
 
 // A pod holds on a node that is in windows or unhealthy: when is it to be asked to stop?
@@ -136,7 +136,7 @@ WindowSet reserved_for(const ClusterState& state, const JobRow& job) {
     WindowSet out = 0;
     for (std::size_t i = 0; i < counted(state.policy()); ++i) {
         const MaintenanceWindow& window = state.policy().windows[i];
-        if (!window.is_reservation() || planted(PlantedBug::reserve_for_nobody)) continue;
+        if (!window.is_reservation() || has_fault(SeededFault::reserve_for_no_job)) continue;
         bool is_owner = names(window.tenants, state.tenant(job.tenant).name);
         for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
             is_owner = is_owner || names(window.queues, state.queue(up).name);
@@ -182,7 +182,7 @@ WindowSet Maintenance::barred(const Stay& stay, Instant from, Duration delay) co
         if (next.begin > last) {
             const bool is_known = stay.time > Duration{};
             if (is_known && last + stay.time <= next.begin) continue;
-            if (planted(PlantedBug::ignore_windows_to_come)) continue;
+            if (has_fault(SeededFault::ignore_windows_to_come)) continue;
             const bool is_stopped = stay.least != Drain::none && window.drain >= stay.least;
             if (is_stopped && last < stops_at(window, next, stay.grace)) continue;
             const Instant closes{next.begin.ms() - window.closes_ahead.ms()};
@@ -224,7 +224,7 @@ void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
                     backoff_after(clock.drain_failures, state_.session.policy().backoff_initial,
                                   state_.session.policy().backoff_maximum);
     }
-    if (planted(PlantedBug::forget_postponed_drains)) return;
+    if (has_fault(SeededFault::forget_postponed_drains)) return;
     if (!clock.drain_again_at.happened() || again < clock.drain_again_at) {
         clock.drain_again_at = again;
     }
@@ -237,11 +237,11 @@ void Maintenance::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
         const PodRow& pod = state_.pods.rows()[i];
         if (pod.eviction.state != EvictionState::postponed ||
-            pod.eviction.beneficiary != ObjectKey{})
+            pod.eviction.preemptor != ObjectKey{})
             continue;
         state_.evictions.withdraw_eviction(PodId{i});
         if (pod.job.exists()) state_.jobs.mark_dirty(pod.job);
-        state_.pods.note_leaving(PodId{i});
+        state_.pods.note_termination(PodId{i});
     }
 }
 

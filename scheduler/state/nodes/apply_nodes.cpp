@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -43,7 +43,7 @@ void Nodes::note_quotas_on(const NodeRow& row) {
     state_.tree.note_victims(row.pool);
     for (const PodId pod : row.pods) {
         const JobId job = state_.pods.rows()[pod.value()].job;
-        if (job.exists()) state_.tree.note_leaving(state_.jobs.rows()[job.value()].tenant);
+        if (job.exists()) state_.tree.note_termination(state_.jobs.rows()[job.value()].tenant);
     }
 }
 
@@ -104,13 +104,13 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
         calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
     const std::string model_before = row.facts.gpu_model;
-    const auto has_kept = [&](PoolId pool) {
+    const auto is_model_reserved = [&](PoolId pool) {
         const ModelRoom* room =
-            pool.exists() ? state_.tree.pool_rows()[pool.value()].kept_of(model_before) : nullptr;
+            pool.exists() ? state_.tree.pool_rows()[pool.value()].find_reserved_model(model_before) : nullptr;
         return room != nullptr && room->offered > GpuMilli{};
     };
     const PoolId pool_before = row.known ? row.pool : PoolId::none();
-    const bool had_kept = has_kept(pool_before);
+    const bool was_model_reserved = is_model_reserved(pool_before);
     std::vector<std::string> pinned;  // pods whose pool may be another one now
     if (rules_changed) pinned = pods_that_name(state_, row.facts);
     const auto counted = [this, pool_before, &to = event.node.pool] {
@@ -128,7 +128,7 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     if (model_changed) state_.accounts.charge_pods_of(row, 1);
     if (capacity_changed) {
         const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
-        if (grew && !planted(PlantedBug::forget_grown_nodes)) {
+        if (grew && !has_fault(SeededFault::forget_grown_nodes)) {
             state_.tree.note_gain(row.pool);
         } else if (row.pool.exists()) {
             state_.tree.note_change(row.pool);
@@ -136,8 +136,8 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     }
     if (moved) place_in_topology(id);
     if (rules_changed) {
-        if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
-        if (!planted(PlantedBug::forget_gain_on_uncordon)) state_.tree.note_gain(row.pool);
+        if (!has_fault(SeededFault::forget_changed_nodes)) note_eligibility_change(id);
+        if (!has_fault(SeededFault::forget_gain_on_uncordon)) state_.tree.note_gain(row.pool);
     }
     place_in_pool(id);
     if (rules_changed) note_quotas_on(row);
@@ -147,8 +147,8 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     const bool was_last =
         had_gpus && state_.tree.pool_rows()[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) state_.tree.note_gain(row.pool);
-    if (had_kept && !has_kept(pool_before)) state_.tree.note_gain(pool_before);
-    state_.nominations.look_at_claims();
+    if (was_model_reserved && !is_model_reserved(pool_before)) state_.tree.note_gain(pool_before);
+    state_.nominations.revisit_nominations();
     if (rules_changed) {
         std::ranges::copy(pods_that_name(state_, row.facts), std::back_inserter(pinned));
         state_.pods.rejoin(std::move(pinned));
@@ -171,12 +171,12 @@ void Nodes::on(const NodeRemoved& event, EffectList&) {
     state_.accounts.charge_pods_of(row, -1);
     nodes_.base(id, {}).facts = std::move(nameless);
     state_.accounts.charge_pods_of(row, 1);
-    if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
+    if (!has_fault(SeededFault::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
     place_in_topology(id);
     state_.maintenance.place_in_windows(id);
     note_eligibility_change(id);
-    state_.nominations.look_at_claims();
+    state_.nominations.revisit_nominations();
     forget_node_if_unused(id);
     state_.pods.rejoin(std::move(pinned));
     if (classes_counted_in(state_, pool) != counted_before) state_.jobs.mark_all_dirty();

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 
 namespace gpuctl {
@@ -45,7 +45,7 @@ Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
 
 Needs Capacity::needs_of(const Resources& request) {
     Needs needs = amounts_of(request, true);
-    if (request.host_ports.empty() || planted(PlantedBug::ignore_host_ports)) return needs;
+    if (request.host_ports.empty() || has_fault(SeededFault::ignore_host_ports)) return needs;
     for (const HostPorts::PortNeed& port : ports_.acquire(request.host_ports)) {
         needs.push_back({static_cast<Column>(kFirstPortColumn + port.port), port.amount});
     }
@@ -161,8 +161,8 @@ void Capacity::withdraw(std::uint32_t slot) {
 
 void Capacity::change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept {
     set_free(column, slot, column.free[slot] + change);
-    if (column.kind == ColumnKind::gpu && column.beside != Column::cpu) {
-        refresh_parts(columns_[at(column.beside)], slot);
+    if (column.kind == ColumnKind::gpu && column.counterpart != Column::cpu) {
+        refresh_parts(columns_[at(column.counterpart)], slot);
     }
 }
 
@@ -213,7 +213,7 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
         ++offers_;
         note_change(slot);
         column.allocatable[slot] = amount;
-        if (planted(PlantedBug::stale_index)) {
+        if (has_fault(SeededFault::stale_index)) {
             column.free[slot] += change;
             continue;
         }
@@ -258,7 +258,7 @@ std::int64_t Capacity::fitting(std::uint32_t slot, const Needs& needs, std::int6
         const std::int64_t room = usable(need.column, slot);
         if (room < need.amount) return 0;
         if (enough > 1) enough = fitting_by(slot, need, enough);
-        if (planted(PlantedBug::fit_by_first_need)) break;
+        if (has_fault(SeededFault::fit_by_first_need)) break;
     }
     return enough;
 }

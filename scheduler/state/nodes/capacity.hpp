@@ -128,8 +128,8 @@ public:
     // --- parts of GPUs (capacity_parts.cpp) ---
     // Did any pod ever ask for one? Of GPUs of this column, or for what this column counts?
     [[nodiscard]] bool has_parts() const { return !part_columns_.empty(); }
-    [[nodiscard]] bool has_parts_beside(Column column) const {
-        return !is_host_port(column) && columns_[at(column)].beside != Column::cpu;
+    [[nodiscard]] bool has_counterpart_column(Column column) const {
+        return !is_host_port(column) && columns_[at(column)].counterpart != Column::cpu;
     }
     // The need for a part of a GPU, if there is one; there is never more than one.
     [[nodiscard]] const Need* part_of(const Needs& needs) const;
@@ -137,7 +137,7 @@ public:
                                                               std::uint32_t slot) const {
         return columns_[at(parts)].open[slot];
     }
-    [[nodiscard]] Column whole_column(Column parts) const { return columns_[at(parts)].beside; }
+    [[nodiscard]] Column whole_column(Column parts) const { return columns_[at(parts)].counterpart; }
     // A number that no open device of the node has: the lowest.
     [[nodiscard]] std::int32_t fresh_device(Column parts, std::uint32_t slot) const;
     // The open device with the least room that is enough, else a fresh one, also when the node has
@@ -227,7 +227,7 @@ private:
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns
         std::vector<std::array<NodeSet, kBuckets>> by_pool;
-        Column beside = Column::cpu;                // parts and whole GPUs: each other; else none
+        Column counterpart = Column::cpu;                // parts and whole GPUs: each other; else none
         std::vector<std::vector<OpenDevice>> open;  // of parts: by slot, by number
     };
     static std::uint32_t port_of(Column column) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 
@@ -27,9 +27,9 @@ const OpenDevice* find_device(const std::vector<OpenDevice>& open, std::int32_t 
 void Capacity::link_parts(Column made) {
     const Column whole = column_of(ColumnKind::gpu, std::string{columns_[at(made)].resource});
     ColumnData& parts = columns_[at(made)];
-    parts.beside = whole;
+    parts.counterpart = whole;
     parts.open.resize(slots());
-    columns_[at(whole)].beside = made;
+    columns_[at(whole)].counterpart = made;
     for (std::uint32_t slot = 0; slot < slots(); ++slot) refresh_parts(parts, slot);
 }
 
@@ -46,18 +46,18 @@ void Capacity::change_part(ColumnData& parts, std::uint32_t slot, std::int32_t d
     auto found = place_of(open, device);
     if (found == open.end() || found->number != device) {
         found = open.insert(found, OpenDevice{device, kGpuMilliPerGpu});
-        change_free(columns_[at(parts.beside)], slot, -kGpuMilliPerGpu);
+        change_free(columns_[at(parts.counterpart)], slot, -kGpuMilliPerGpu);
     }
     found->free += change;
-    if (found->free == kGpuMilliPerGpu && !planted(PlantedBug::keep_empty_devices_open)) {
+    if (found->free == kGpuMilliPerGpu && !has_fault(SeededFault::keep_empty_devices_open)) {
         open.erase(found);  // no pod is left on it
-        change_free(columns_[at(parts.beside)], slot, kGpuMilliPerGpu);
+        change_free(columns_[at(parts.counterpart)], slot, kGpuMilliPerGpu);
     }
     refresh_parts(parts, slot);
 }
 
 void Capacity::refresh_parts(ColumnData& parts, std::uint32_t slot) noexcept {
-    const ColumnData& whole = columns_[at(parts.beside)];
+    const ColumnData& whole = columns_[at(parts.counterpart)];
     const auto full = [](std::int64_t gpus) {
         return gpus >= kGpuMilliPerGpu ? kGpuMilliPerGpu : 0;
     };
@@ -103,7 +103,7 @@ std::int32_t Capacity::tightest_device(std::uint32_t slot, const Needs& needs) c
 
 bool Capacity::fits_on(std::uint32_t slot, const Needs& needs, std::int32_t device) const {
     const Need* need = part_of(needs);
-    if (need == nullptr || planted(PlantedBug::overfill_a_gpu)) return true;
+    if (need == nullptr || has_fault(SeededFault::overfill_a_gpu)) return true;
     const OpenDevice* open = find_device(open_devices(need->column, slot), device);
     if (open != nullptr) return open->free >= need->amount;
     return columns_[at(whole_column(need->column))].free[slot] >= kGpuMilliPerGpu;
@@ -132,10 +132,10 @@ std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int
 std::int64_t Capacity::most_left_by(const Need& held, Column column) const {
     if (held.column == column) return held.amount;
     if (is_host_port(held.column)) return 0;
-    const Column beside = columns_[at(held.column)].beside;
-    if (beside == Column::cpu || beside != column) return 0;
+    const Column counterpart = columns_[at(held.column)].counterpart;
+    if (counterpart == Column::cpu || counterpart != column) return 0;
     const bool is_part = kind(held.column) == ColumnKind::gpu_part;
-    if (planted(PlantedBug::last_part_leaves_its_share)) return held.amount;
+    if (has_fault(SeededFault::last_part_leaves_its_share)) return held.amount;
     return is_part ? kGpuMilliPerGpu : held.amount;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -63,7 +63,7 @@ void DomainMap::place(std::uint32_t slot, const NodeTopology& where, std::int64_
 }
 
 void DomainMap::change_free(std::uint32_t slot, std::int64_t change) noexcept {
-    if (planted(PlantedBug::forget_what_racks_gain) && change > 0) return;
+    if (has_fault(SeededFault::forget_what_racks_gain) && change > 0) return;
     gpus_free_[slot] += change;
     if (!is_counted(slot)) return;
     for (std::size_t i = 1; i < kTopologyLevels; ++i) {

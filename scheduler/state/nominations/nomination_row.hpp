@@ -1,6 +1,6 @@
 #pragma once
 // Room that pods are evicted for: held by the job's nominated pods until all of it is free
-// (claims.cpp).
+// (nominations.cpp).
 
 #include <cstdint>
 #include <string>

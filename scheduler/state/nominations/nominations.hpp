@@ -20,18 +20,18 @@ public:
     explicit Nominations(ClusterState& state) : state_(state) {}
 
     // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
-    void claim(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
+    void nominate(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
                EvictionCause cause, EffectList& effects);
-    void drop_claim(JobId job);  // victims that could not be evicted yet are spared
-    [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
-    void read_claim(const JobRow& job, std::vector<Placement>& round) const;
+    void drop_nomination(JobId job);  // victims that could not be evicted yet are spared
+    [[nodiscard]] const std::vector<JobId>& nominated_jobs() const { return nominated_jobs_; }
+    void read_nomination(const JobRow& job, std::vector<Placement>& round) const;
     // All that it holds is being stopped for others: what it places next counts as another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
-    void look_at_claims();
-    void disappoint_claims(const JobRow& job);
+    void revisit_nominations();
+    void withdraw_surplus_ranks(const JobRow& job);
     void disappoint(const PodRow& victim);
     // The answer to the eviction of a victim of the job.
-    void note_outcome(JobId beneficiary, EvictResult result);
+    void note_outcome(JobId preemptor, EvictResult result);
     // True, once: the backoff of its postponed evictions is over.
     [[nodiscard]] bool take_retry(JobId id);
 
@@ -42,7 +42,7 @@ private:
     void postpone(JobId id);
 
     ClusterState& state_;
-    std::vector<JobId> claims_;  // jobs that have one
+    std::vector<JobId> nominated_jobs_;  // jobs that have one
 };
 
 }  // namespace gpuctl

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
-#include "scheduler/model/policy/price.hpp"
+#include "scheduler/model/policy/preemption_cost.hpp"
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/jobs/retention.hpp"
 #include "scheduler/state/nodes/pins.hpp"
@@ -56,16 +56,16 @@ void Pods::on(const PodObserved& event, EffectList&) {
         id = make_pod(std::move(facts));
         state_.evictions.take_vacancy(id);
         state_.bindings.follow_facts(id);
-        if (pods_[id.value()].facts.terminating) note_leaving(id);
+        if (pods_[id.value()].facts.terminating) note_termination(id);
         return;
     }
     const PodRow& row = pods_[id.value()];
     PodBase& own = pods_.base(id, {});
-    if (!planted(PlantedBug::list_pods_as_they_were)) state_.jobs.note_change(row.job);
+    if (!has_fault(SeededFault::list_pods_as_they_were)) state_.jobs.note_change(row.job);
     state_.jobs.note_change(row.node);
-    const bool starts_to_leave = facts.terminating && !row.facts.terminating;
-    if (starts_to_leave) note_going(id);
-    if (starts_to_leave) set_leaves_at(id, state_.session.event_time() + facts.stop_grace);
+    const bool begins_to_terminate = facts.terminating && !row.facts.terminating;
+    if (begins_to_terminate) note_going(id);
+    if (begins_to_terminate) set_leaves_at(id, state_.session.event_time() + facts.stop_grace);
     if (!facts.terminating) set_leaves_at(id, Instant{});
     if (changes_what_it_is(row.facts, facts)) {
         const std::string held_on =
@@ -92,17 +92,17 @@ void Pods::on(const PodObserved& event, EffectList&) {
         state_.evictions.renew_stoppable(id);
         if (row.job.exists()) join_job(id);
     } else {
-        const bool begins_anew = row.facts.started_at != facts.started_at;
+        const bool has_restarted = row.facts.started_at != facts.started_at;
         own.facts = std::move(facts);  // only what people look at, and how long it has run
         state_.evictions.renew_stoppable(id);
-        if (begins_anew) state_.tree.note_longer(row);
+        if (has_restarted) state_.tree.note_longer(row);
         return state_.run_times.note_end(id);
     }
     if (row.bind.bar == PodBar::refused) state_.bindings.set_bar(id, PodBar::none);
     state_.bindings.follow_facts(id);
     state_.run_times.note_end(id);
-    if (starts_to_leave) note_leaving(id);
-    if (!starts_to_leave || !row.job.exists() || row.facts.phase != PodPhase::running) return;
+    if (begins_to_terminate) note_termination(id);
+    if (!begins_to_terminate || !row.job.exists() || row.facts.phase != PodPhase::running) return;
     state_.run_times.note_stopped(row.job, id);
 }
 
@@ -196,7 +196,7 @@ void Pods::join_job(PodId id) {
     }
     state_.gangs.note_there(row.job, row.facts);
     state_.elastic.mark_surplus(id);
-    if (!planted(PlantedBug::forget_new_pods)) state_.jobs.mark_dirty(row.job);
+    if (!has_fault(SeededFault::forget_new_pods)) state_.jobs.mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {
         state_.run_times.note_last_phase(row.job, row.facts.phase);
         return;
@@ -244,7 +244,7 @@ void Pods::hold(PodId id, NodeId node, std::int32_t device) {
     }
     state_.accounts.charge(id, 1);
     state_.run_times.note_end(id);
-    if (row.is_leaving()) maybe_leaving_.insert(id);
+    if (row.is_terminating()) maybe_terminating_.insert(id);
     if (held.windows != 0) state_.maintenance.note_stop(node, row);
 }
 
@@ -259,24 +259,24 @@ void Pods::release(PodId id) {
     GPUCTL_CHECK(position != there.end(), "a node knows the pods it holds");
     *position = there.back();
     there.pop_back();
-    if (!planted(PlantedBug::keep_room_on_release)) {
+    if (!has_fault(SeededFault::keep_room_on_release)) {
         state_.nodes.capacity(Key<Pods>{})
             .give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
-    if (planted(PlantedBug::give_room_back_twice)) {
+    if (has_fault(SeededFault::give_room_back_twice)) {
         state_.nodes.capacity(Key<Pods>{})
             .give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
     state_.accounts.charge(id, -1);
-    maybe_leaving_.erase(id);
+    maybe_terminating_.erase(id);
     PodBase& own = pods_.base(id, {});
     own.node = NodeId::none();
     own.gpu_device = kNoDevice;
     own.grows_with_demand = false;
     state_.run_times.note_end(id);
-    if (!planted(PlantedBug::forget_gain_on_release))
+    if (!has_fault(SeededFault::forget_gain_on_release))
         state_.tree.note_gain(state_.nodes.rows()[node.value()].pool);
-    state_.nominations.look_at_claims();
+    state_.nominations.revisit_nominations();
     state_.nodes.forget_node_if_unused(node);
 }
 
@@ -300,7 +300,7 @@ void Pods::rejoin(std::vector<std::string> uids) {
             join_job(id);
             continue;
         }
-        if (row.bind.state == BindState::claimed) state_.nominations.drop_claim(row.job);
+        if (row.bind.state == BindState::claimed) state_.nominations.drop_nomination(row.job);
         const std::string held_on =
             row.node.exists() ? state_.nodes.rows()[row.node.value()].facts.name : "";
         const std::int32_t device = row.gpu_device;
@@ -311,20 +311,20 @@ void Pods::rejoin(std::vector<std::string> uids) {
     }
 }
 
-void Pods::read_leaving(PoolId pool, std::vector<PodId>& out) const {
+void Pods::read_terminating(PoolId pool, std::vector<PodId>& out) const {
     out.clear();
-    for (const PodId id : maybe_leaving_) {
+    for (const PodId id : maybe_terminating_) {
         const PodRow& pod = pods_[id.value()];
         const NodeRow& node = state_.nodes.rows()[pod.node.value()];
         const bool is_there = pool.exists() ? node.pool == pool : node.pool.exists();
-        if (node.known && is_there && node.facts.ready && pod.is_leaving() &&
+        if (node.known && is_there && node.facts.ready && pod.is_terminating() &&
             !pod.is_stuck(state_.session.event_time())) {
             out.push_back(id);
         }
     }
 }
 
-void Pods::note_surplus(PodId id) { maybe_leaving_.insert(id); }
+void Pods::note_surplus(PodId id) { maybe_terminating_.insert(id); }
 
 PodId Pods::take_late(Instant now) {
     if (late_next_.empty() || late_next_.begin()->first > now) return PodId::none();

@@ -12,7 +12,7 @@
 namespace gpuctl {
 
 // The state of a pod between being seen and holding a node. It counts on a node (and, when it is
-// ours, in its queue and namespace) in `assumed`, `bound`, `claimed`, and in `foreign` with a
+// ours, in its queue and namespace) in `assumed`, `bound`, `nominated`, and in `foreign` with a
 // node.
 //
 //                 observed without a node
@@ -29,9 +29,9 @@ namespace gpuctl {
 //
 // Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
 //
-// A waiting pod that other pods are evicted for is `claimed` meanwhile: it counts on its node and
+// A waiting pod that other pods are evicted for is `nominated` meanwhile: it counts on its node and
 // in its queue, so that no other job takes what they leave, and goes back to waiting, mostly to be
-// assumed there in the same step (claims.cpp).
+// assumed there in the same step (nominations.cpp).
 enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, claimed };
 
 // A bound pod that is to make room for another job.
@@ -89,7 +89,7 @@ struct BindRow {
 struct EvictionRow {
     EvictionState state = EvictionState::none;
     EffectId effect{};
-    ObjectKey beneficiary;
+    ObjectKey preemptor;
     EvictionRequest request;
     std::vector<Instant> evicted_at;  // pods before it in its place (churn.cpp)
     Instant spared_until;             // its eviction was refused: not asked again before
@@ -124,7 +124,7 @@ struct PodRow : PodBase {
     std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
 
     // Terminating, or its eviction is under way.
-    [[nodiscard]] bool is_leaving() const {
+    [[nodiscard]] bool is_terminating() const {
         return facts.terminating || is_surplus || eviction.state == EvictionState::accepted ||
                eviction.state == EvictionState::asked;
     }

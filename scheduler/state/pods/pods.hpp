@@ -33,14 +33,14 @@ public:
     [[nodiscard]] PodId find_pod(std::string_view uid) const;
     [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
     [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
-    void read_leaving(PoolId pool, std::vector<PodId>& out) const;  // none: all pools
+    void read_terminating(PoolId pool, std::vector<PodId>& out) const;  // none: all pools
     void on(const PodObserved& event, EffectList& effects);
     void on(const PodRemoved& event, EffectList& effects);
     PodId make_pod(PodFacts facts);
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
     void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
-    void note_leaving(PodId id);
+    void note_termination(PodId id);
     void note_surplus(PodId id);  // a rank that its job is to have no more, and that holds
     void set_message(PodId id, std::string message) {
         pods_.base(id, {}).message = std::move(message);
@@ -51,7 +51,7 @@ public:
 
     PodTable& rows() { return pods_; }
     [[nodiscard]] const PodTable& rows() const { return pods_; }
-    [[nodiscard]] const std::set<PodId>& maybe_leaving() const { return maybe_leaving_; }
+    [[nodiscard]] const std::set<PodId>& maybe_terminating() const { return maybe_terminating_; }
     [[nodiscard]] const std::set<std::pair<Instant, PodId>>& late_next() const {
         return late_next_;
     }
@@ -73,7 +73,7 @@ private:
     TextMap<PodId> pod_ids_;
     std::map<ObjectKey, PodId> pod_keys_;
     ShapeTable shapes_;
-    std::set<PodId> maybe_leaving_;  // pods that hold: all that terminate, and some more
+    std::set<PodId> maybe_terminating_;  // pods that hold: all that terminate, and some more
     std::set<std::pair<Instant, PodId>> late_next_;  // that terminate and are not stuck yet
 };
 

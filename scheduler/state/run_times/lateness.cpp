@@ -1,6 +1,6 @@
 #include "scheduler/state/run_times/lateness.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -12,7 +12,7 @@ std::int64_t allowed_ms(const ClusterState& state, const JobRow& job, Duration w
 Lateness lateness_of(const ClusterState& state, const JobRow& job) {
     constexpr std::int32_t kDoublingsMost = 16;
     if (state.run_times.preemption_of(job) != PreemptionMode::due) return {};
-    if (job.run.time_expected <= Duration{} || planted(PlantedBug::late_work_first)) return {};
+    if (job.run.time_expected <= Duration{} || has_fault(SeededFault::late_work_first)) return {};
     if (job.holding.pods > 0) return {job.run.lateness.doublings, Instant{}};
     const Duration left = as_long_again(state.run_times.stated_left(job));
     const std::int64_t percent = state.pool(job.pool).preemption.slowdown_percent;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
 #include "scheduler/state/run_times/lateness.hpp"
@@ -31,9 +31,9 @@ void RunTimes::note_end(PodId id) {
         Instant begin = std::max(row.bind.placed_at, row.facts.started_at);
         if (!begin.happened()) begin = row.seen_at;  // bound before we came, and not running yet
         if (limit > Duration{}) end = begin + limit;
-        const bool leaves_sooner =
+        const bool ends_sooner =
             row.leaves_at.happened() && (!end.happened() || row.leaves_at < end);
-        if (leaves_sooner && !planted(PlantedBug::forget_who_leaves)) end = row.leaves_at;
+        if (ends_sooner && !has_fault(SeededFault::forget_termination_times)) end = row.leaves_at;
     }
     if (end == row.ends_at) return;
     if (row.node.exists()) state_.tree.note_change(state_.nodes.rows()[row.node.value()].pool);
@@ -51,8 +51,8 @@ void RunTimes::note_end(PodId id) {
 // time, or its class would not.
 Instant RunTimes::began(const JobRow& job) const {
     const auto runs = [this](PodId id) {
-        const BindState standing = state_.pods.rows()[id.value()].bind.state;
-        return standing == BindState::bound || standing == BindState::done;
+        const BindState bind_state = state_.pods.rows()[id.value()].bind.state;
+        return bind_state == BindState::bound || bind_state == BindState::done;
     };
     if (job.pods.empty() || !std::all_of(job.pods.begin(), job.pods.end(), runs)) return {};
     const PodRow& first = state_.pods.rows()[job.pods.front().value()];
@@ -196,12 +196,12 @@ Result<bool> RunTimes::restore_run_times(const StateImage& image) {
         }
         history_.restore(state_.tree.tenant_named(owner.owner), {owner.noted, owner.runs});
     }
-    for (const PromiseImage& kept : image.promises) {
+    for (const HeadReservationImage& kept : image.promises) {
         const PoolId pool = state_.tree.pool_named(kept.pool);
         const JobId job = state_.jobs.find_job(kept.job);
         if (job.exists()) state_.tree.restore_head(pool, {job, kept.at});
     }
-    for (const PromiseImage& kept : image.limits_kept) {
+    for (const HeadReservationImage& kept : image.limits_kept) {
         const JobId job = state_.jobs.find_job(kept.job);
         if (job.exists())
             state_.tree.restore_under_limits(state_.tree.pool_named(kept.pool), {job, kept.at});

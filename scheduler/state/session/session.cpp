@@ -1,5 +1,5 @@
 #include <algorithm>
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
 #include "scheduler/state/jobs/retention.hpp"
@@ -9,11 +9,11 @@ namespace gpuctl {
 
 bool Session::wants_plan() const {
     if (!leading_ || !synced_) return false;
-    const bool anybody_wants =
+    const bool has_unplaced_work =
         state_.waiting.book().jobs_waiting() > 0 || !state_.elastic.elastic_jobs().empty();
     return resend_due_ || state_.jobs.has_dirty() ||
            state_.maintenance.calendar().clock.phase() == DrainPhase::due ||
-           (!idle_ && anybody_wants);
+           (!idle_ && has_unplaced_work);
 }
 
 // One timer per job, at the earliest time at which something of it comes due.
@@ -23,23 +23,23 @@ void Session::set_timer(JobId id) {
     const auto consider = [&](Instant at) {
         if (at > now_ && (!next.happened() || at < next)) next = at;
     };
-    if (!planted(PlantedBug::no_timer_for_backoff)) consider(job.binding.not_before);
+    if (!has_fault(SeededFault::no_timer_for_backoff)) consider(job.binding.not_before);
     consider(job.binding.refusal_ends_at);
-    if (!planted(PlantedBug::no_timer_for_gangs)) consider(job.gang.deadline);
-    if (!planted(PlantedBug::no_timer_for_stranded_gangs))
+    if (!has_fault(SeededFault::no_timer_for_gangs)) consider(job.gang.deadline);
+    if (!has_fault(SeededFault::no_timer_for_stranded_gangs))
         consider(state_.gangs.stranded_from(job));
-    if (job.workload.due && !planted(PlantedBug::no_timer_for_workloads)) {
+    if (job.workload.due && !has_fault(SeededFault::no_timer_for_workloads)) {
         consider(job.workload.not_before);
     }
-    if (!planted(PlantedBug::no_timer_for_claims)) consider(job.nomination.until);
+    if (!has_fault(SeededFault::no_timer_for_nominations)) consider(job.nomination.until);
     consider(job.nomination.evict_again_at);
     if (state_.elastic.is_elastic(job)) consider(state_.elastic.next_size_change(job));
     if (job.elastic.deferred_from > 0) consider(job.elastic.grow_from);
     if (const auto target = wait_target_of(state_, job)) {
-        if (!planted(PlantedBug::no_timer_for_wait_targets)) consider(target->near_from);
+        if (!has_fault(SeededFault::no_timer_for_wait_targets)) consider(target->near_from);
         consider(target->missed_from);
     }
-    if (!planted(PlantedBug::no_timer_for_the_late)) consider(job.run.lateness.again_at);
+    if (!has_fault(SeededFault::no_timer_for_the_late)) consider(job.run.lateness.again_at);
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     state_.jobs.rows().timer_at(id, {}) = next;
@@ -52,9 +52,9 @@ void Session::ring_timers() {
     // room is not reserved, and the job that it was evicted for gives up.
     for (PodId id = state_.pods.take_late(now_); id.exists(); id = state_.pods.take_late(now_)) {
         const PodRow& pod = state_.pods.rows()[id.value()];
-        state_.pods.note_leaving(id);
+        state_.pods.note_termination(id);
         if (pod.node.exists()) state_.tree.note_change(state_.nodes.rows()[pod.node.value()].pool);
-        if (const JobId by = state_.jobs.find_job(pod.eviction.beneficiary); by.exists())
+        if (const JobId by = state_.jobs.find_job(pod.eviction.preemptor); by.exists())
             state_.jobs.mark_dirty(by);
     }
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
@@ -73,7 +73,7 @@ void Session::drop_timer(JobId id) {
 
 void Session::restore_timer(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.timer_at.happened() && !planted(PlantedBug::forget_timers_on_disk))
+    if (job.timer_at.happened() && !has_fault(SeededFault::forget_timers_on_disk))
         timers_.emplace(job.timer_at, job.arrival, id);
 }
 
@@ -99,7 +99,7 @@ bool Session::note_leadership(bool leading, Epoch epoch) {
 void Session::request_wake(EffectList& effects, bool again) {
     // The process asked before may be gone, even when nothing is due now: believing in that wake-up
     // would keep later ones from being asked for.
-    const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
+    const bool believes = timers_.empty() && has_fault(SeededFault::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};
     Instant earliest = state_.tree.look_again_next();
     const auto consider = [&earliest](Instant at) {
@@ -107,9 +107,9 @@ void Session::request_wake(EffectList& effects, bool again) {
     };
     if (!state_.pods.late_next().empty()) consider(state_.pods.late_next().begin()->first);
     if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
-    if (!planted(PlantedBug::no_timer_for_windows))
+    if (!has_fault(SeededFault::no_timer_for_windows))
         consider(state_.maintenance.calendar().clock.turns_at);
-    if (!planted(PlantedBug::no_timer_for_budgets)) consider(state_.accounts.budgets().turns_at());
+    if (!has_fault(SeededFault::no_timer_for_budgets)) consider(state_.accounts.budgets().turns_at());
     consider(Retention{state_}.next_due());
     if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -83,9 +83,9 @@ void QueueTree::apply_queue_policy(QueueBase& row, const QueuePolicy& asked) {
     row.guaranteed = std::max(asked.guaranteed, GpuMilli{});
     row.maximum = asked.maximum;
     row.borrowing_limit = asked.borrowing_limit;
-    row.keeps = GpuMilli{};
+    row.not_lent = GpuMilli{};
     if (asked.lending_limit) {
-        row.keeps = std::max(row.guaranteed - *asked.lending_limit, GpuMilli{});
+        row.not_lent = std::max(row.guaranteed - *asked.lending_limit, GpuMilli{});
     }
     row.jobs_maximum = asked.jobs_maximum;
     row.gpus_per_job_maximum = asked.gpus_per_job_maximum;
@@ -95,7 +95,7 @@ void QueueTree::apply_queue_policy(QueueBase& row, const QueuePolicy& asked) {
         model.limit = limit;
         model.limit.guaranteed = std::max(limit.guaranteed, GpuMilli{});
         if (!asked.lending_limit) continue;
-        model.keeps = std::max(model.limit.guaranteed - *asked.lending_limit, GpuMilli{});
+        model.not_lent = std::max(model.limit.guaranteed - *asked.lending_limit, GpuMilli{});
     }
 }
 
@@ -143,7 +143,7 @@ void QueueTree::take_policy(Policy policy) {
     state_.session.set_policy(std::move(policy));
     state_.nodes.reserve_pod_slots(
         std::max<std::int64_t>(state_.session.policy().pods_reserved_per_node, 0) -
-        (planted(PlantedBug::pod_slots_off_by_one) ? 1 : 0));
+        (has_fault(SeededFault::pod_slots_off_by_one) ? 1 : 0));
     clear_policy();
     for (const TenantPolicy& tenant : state_.session.policy().tenants) {
         for (const PoolQuota& quota : tenant.pools) (void)pool_named(quota.pool);
@@ -164,7 +164,7 @@ void QueueTree::take_policy(Policy policy) {
         ++tenant.shrinks;
     }
     state_.accounts.take_budgets();
-    if (planted(PlantedBug::forget_gain_on_policy)) return;
+    if (has_fault(SeededFault::forget_gain_on_policy)) return;
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});
     state_.jobs.resolve_all();
 }

@@ -1,7 +1,7 @@
 // Whose guarantees hold where they hold only for queues that want no more than theirs
 // (PreemptionPolicy::guarantees, docs/adr/0018).
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -16,12 +16,12 @@ GpuMilli waiting_below(const ClusterState& state, QueueId id) {
 
 // By QueueId, what terminating pods of the pool hold: the pods that replace them wait already, and
 // would count twice.
-std::vector<GpuMilli> leaving_below(const ClusterState& state, PoolId pool) {
-    std::vector<PodId> leaving;
-    state.pods.read_leaving(pool, leaving);
+std::vector<GpuMilli> terminating_below(const ClusterState& state, PoolId pool) {
+    std::vector<PodId> terminating;
+    state.pods.read_terminating(pool, terminating);
     std::vector<GpuMilli> out;
-    if (planted(PlantedBug::leavers_have_had_their_turn)) return out;
-    for (const PodId id : leaving) {
+    if (has_fault(SeededFault::count_terminating_in_order)) return out;
+    for (const PodId id : terminating) {
         const PodRow& pod = state.pod(id);
         if (!pod.job.exists() || state.job(pod.job).priority >= kSystemPriority) continue;
         for (QueueId up = state.job(pod.job).queue; up.exists(); up = state.queue(up).parent) {
@@ -39,11 +39,11 @@ std::vector<QueueId> QueueTree::with_new_demand() const {
     for (const auto& [name, id] : pool_ids_) {
         const PoolRow& pool = pools_[id.value()];
         if (pool.preemption.guarantees == GuaranteeRule::always) continue;
-        const std::vector<GpuMilli> leaving = leaving_below(state_, id);
+        const std::vector<GpuMilli> terminating = terminating_below(state_, id);
         for (const QueueId queue_id : pool.queues) {
             const QueueRow& queue = queues_[queue_id.value()];
             GpuMilli demand = queue.account.held.gpus + waiting_below(state_, queue_id);
-            if (queue_id.value() < leaving.size()) demand = demand - leaving[queue_id.value()];
+            if (queue_id.value() < terminating.size()) demand = demand - terminating[queue_id.value()];
             const bool is_beyond = queue.guaranteed > GpuMilli{} && demand > queue.guaranteed;
             if (is_beyond != queue.is_beyond_guarantee) out.push_back(queue_id);
         }
@@ -55,7 +55,7 @@ void QueueTree::note_demand() {
     for (const QueueId id : with_new_demand()) {
         QueueBase& queue = queues_.base(id, {});
         queue.is_beyond_guarantee = !queue.is_beyond_guarantee;
-        if (planted(PlantedBug::forget_new_demand)) continue;
+        if (has_fault(SeededFault::forget_new_demand)) continue;
         ++queue.shrinks;           // those of it may take back what it lent
         note_victims(queue.pool);  // other queues may take what it holds
     }

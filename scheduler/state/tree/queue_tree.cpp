@@ -7,11 +7,11 @@
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/image/image.hpp"
-#include "scheduler/state/pods/leaving.hpp"
+#include "scheduler/state/pods/terminating.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/limits.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -56,12 +56,12 @@ void QueueTree::link_queues() {
 
 void QueueTree::raise_guarantee(QueueId id) {
     QueueBase& queue = queues_.base(id, {});
-    GpuMilli promised;
-    for (const QueueId child : queue.children) promised += queues_[child.value()].guaranteed;
-    queue.guaranteed = std::max(queue.guaranteed, promised);
-    promised = GpuMilli{};
-    for (const ModelHolding& model : queue.models) promised += model.limit.guaranteed;
-    queue.guaranteed = std::max(queue.guaranteed, promised);
+    GpuMilli guaranteed_sum;
+    for (const QueueId child : queue.children) guaranteed_sum += queues_[child.value()].guaranteed;
+    queue.guaranteed = std::max(queue.guaranteed, guaranteed_sum);
+    guaranteed_sum = GpuMilli{};
+    for (const ModelHolding& model : queue.models) guaranteed_sum += model.limit.guaranteed;
+    queue.guaranteed = std::max(queue.guaranteed, guaranteed_sum);
 }
 
 void QueueTree::rebuild_tree() {
@@ -70,11 +70,11 @@ void QueueTree::rebuild_tree() {
     state_.accounts.sum_up_pools();
 }
 
-void QueueTree::charge_model(QueueId id, std::string_view model, GpuMilli gpus, bool is_claim) {
+void QueueTree::charge_model(QueueId id, std::string_view model, GpuMilli gpus, bool is_nominated) {
     for (ModelHolding& one : queues_.base(id, {}).models) {
         if (!same_gpu_model(one.limit.model, model)) continue;
         one.held += gpus;
-        if (is_claim) one.claimed += gpus;
+        if (is_nominated) one.nominated += gpus;
     }
 }
 
@@ -83,10 +83,10 @@ std::string QueueTree::queue_path(QueueId id) const {
     return queue.parent.exists() ? queue_path(queue.parent) + "/" + queue.name : queue.name;
 }
 
-void QueueTree::promise(PoolId pool, HeadReservation promise) {
+void QueueTree::set_head_reservation(PoolId pool, HeadReservation head_reservation) {
     PoolBase& row = pools_.base(pool, {});
-    if (row.reservations.head == promise) return;
-    row.reservations.head = promise;
+    if (row.reservations.head == head_reservation) return;
+    row.reservations.head = head_reservation;
     ++row.reservations.revision;
     state_.session.note_news();
 }
@@ -125,10 +125,10 @@ void QueueTree::note_change(PoolId pool) {
     ++pools_.base(pool, {}).changes;
     if (pools_[pool.value()].reservations.head.job.exists()) state_.session.note_news();
     // What a namespace may hold is the same in all pools.
-    const bool keeps = std::any_of(pools_.begin(), pools_.end(), [](const PoolRow& row) {
+    const bool reserves = std::any_of(pools_.begin(), pools_.end(), [](const PoolRow& row) {
         return !row.reservations.under_limits.empty();
     });
-    if (keeps) state_.session.note_news();
+    if (reserves) state_.session.note_news();
 }
 
 std::optional<GpuMilli> QueueTree::pool_quota(TenantId tenant, PoolId pool) const {

@@ -28,9 +28,9 @@ public:
     void look_again(QueueId queue, Instant at);  // its jobs may preempt from then on
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
-    void promise(PoolId pool, HeadReservation promise);          // a default one: for no job
-    void keep_limits(PoolId pool, HeadReservation of);  // a job behind it was refused for that
-    bool keep_limits_as(PoolId pool,
+    void set_head_reservation(PoolId pool, HeadReservation head_reservation);          // a default one: for no job
+    void keep_quota_reservation(PoolId pool, HeadReservation of);  // a job behind it was refused for that
+    bool set_quota_reservations(PoolId pool,
                         std::vector<HeadReservation> kept);  // all of them; true: it is news
     void note_limits_moved(PoolId pool) { ++pools_.base(pool, {}).reservations.revision; }
     void forget_reservations(JobId job);
@@ -58,14 +58,14 @@ public:
     // Counters that classes of waiting jobs watch (waiting/blocks.cpp).
     void note_shrink(QueueId queue) { ++queues_.base(queue, {}).shrinks; }
     void note_shrink(TenantId tenant) { ++tenants_.base(tenant, {}).shrinks; }
-    void note_leaving(PoolId pool) { ++pools_.base(pool, {}).leaving; }
-    void note_leaving(TenantId tenant) { ++tenants_.base(tenant, {}).leaving; }
+    void note_termination(PoolId pool) { ++pools_.base(pool, {}).terminating_pods; }
+    void note_termination(TenantId tenant) { ++tenants_.base(tenant, {}).terminating_pods; }
     void note_victims(PoolId pool) { ++pools_.base(pool, {}).victims; }
     void count_node(PoolId pool, std::int64_t sign) { pools_.base(pool, {}).nodes += sign; }
     // A queue is guaranteed no less than its sub-queues, and its GPU models, are together.
     void raise_guarantee(QueueId queue);
     // What the queue itself holds of a GPU model that it limits, or has claimed of it.
-    void charge_model(QueueId queue, std::string_view model, GpuMilli gpus, bool is_claim);
+    void charge_model(QueueId queue, std::string_view model, GpuMilli gpus, bool is_nominated);
 
     PoolTable& pool_rows() { return pools_; }
     [[nodiscard]] const PoolTable& pool_rows() const { return pools_; }

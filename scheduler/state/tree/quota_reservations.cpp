@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -11,7 +11,7 @@ namespace gpuctl {
 namespace {
 
 // Jobs behind it that were refused before are tried again when something else happens.
-bool may_tell_of_limits(PoolBase& row, Instant now) {
+bool may_report_limits(PoolBase& row, Instant now) {
     constexpr std::int32_t kTimesMost = 32;  // a second
     if (now - row.reservations.reported_at >= Duration::seconds(1)) {
         row.reservations.reported_at = now;
@@ -22,7 +22,7 @@ bool may_tell_of_limits(PoolBase& row, Instant now) {
 
 }  // namespace
 
-void QueueTree::keep_limits(PoolId pool, HeadReservation of) {
+void QueueTree::keep_quota_reservation(PoolId pool, HeadReservation of) {
     PoolBase& row = pools_.base(pool, {});
     const auto known =
         std::find_if(row.reservations.under_limits.begin(), row.reservations.under_limits.end(),
@@ -33,12 +33,12 @@ void QueueTree::keep_limits(PoolId pool, HeadReservation of) {
     } else {
         row.reservations.under_limits.push_back(of);
     }
-    if (!may_tell_of_limits(row, state_.session.event_time())) return;
+    if (!may_report_limits(row, state_.session.event_time())) return;
     ++row.reservations.revision;
     state_.session.note_news();
 }
 
-bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {
+bool QueueTree::set_quota_reservations(PoolId pool, std::vector<HeadReservation> kept) {
     PoolBase& row = pools_.base(pool, {});
     // In whatever order they were found.
     if (std::is_permutation(row.reservations.under_limits.begin(),
@@ -46,7 +46,7 @@ bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {
         return false;
     }
     row.reservations.under_limits = std::move(kept);
-    if (!may_tell_of_limits(row, state_.session.event_time())) return false;
+    if (!may_report_limits(row, state_.session.event_time())) return false;
     ++row.reservations.revision;
     state_.session.note_news();
     return true;
@@ -55,7 +55,7 @@ bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {
 void QueueTree::forget_reservations(JobId job) {
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         PoolReservations& kept = pools_.base(PoolId{pool}, {}).reservations;
-        if (kept.head.job == job) promise(PoolId{pool}, {});
+        if (kept.head.job == job) head_reservation(PoolId{pool}, {});
         const std::size_t gone = std::erase_if(
             kept.under_limits, [job](const HeadReservation& one) { return one.job == job; });
         if (gone == 0) continue;
@@ -66,7 +66,7 @@ void QueueTree::forget_reservations(JobId job) {
 
 // One more pod of its queue could be stopped for others now.
 void QueueTree::note_victim(QueueId queue) {
-    if (!queue.exists() || planted(PlantedBug::forget_new_victims)) return;
+    if (!queue.exists() || has_fault(SeededFault::forget_new_victims)) return;
     QueueBase& row = queues_.base(queue, {});
     ++row.victims;
     note_victims(row.pool);

@@ -1,7 +1,7 @@
 // What a class that was refused rests on: counters that stand still as long as trying it again
 // would give the same answer.
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -9,15 +9,15 @@ namespace {
 
 // Under the quota of its namespace what holds that in other pools may be evicted, or terminates
 // already, for a job that waits here.
-std::uint64_t offers_elsewhere(const TenantRow& tenant, const PoolTable& pools, PoolId own,
+std::uint64_t offers_of_other_pools(const TenantRow& tenant, const PoolTable& pools, PoolId own,
                                std::uint16_t watch) {
-    if (!tenant.has_quota() || planted(PlantedBug::offer_in_its_pool_alone)) return 0;
+    if (!tenant.has_quota() || has_fault(SeededFault::offer_in_its_pool_alone)) return 0;
     std::uint64_t sum = 0;
-    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.terminations;
     if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
         // Pods that terminate there leave less than a queue is guaranteed, whose ranks may not go.
-        if (PoolId{i} != own) sum += pools[i].victims + pools[i].leaving;
+        if (PoolId{i} != own) sum += pools[i].victims + pools[i].terminations;
     }
     return sum;
 }
@@ -36,7 +36,7 @@ std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) co
         // pool keeps less.
         for (const QueueId root : pool.roots) sum += state_.tree.queue_rows()[root.value()].shrinks;
     }
-    if (watch & (ClassBlock::kPromise | ClassBlock::kLimitsKept)) sum += pool.reservations.revision;
+    if (watch & (ClassBlock::kHeadReservation | ClassBlock::kQuotaReservation)) sum += pool.reservations.revision;
     if (watch & ClassBlock::kQueueShrinks) {
         for (QueueId id = key.queue; id.exists();
              id = state_.tree.queue_rows()[id.value()].parent) {
@@ -45,11 +45,11 @@ std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) co
     }
     if (watch & ClassBlock::kVictims) sum += state_.tree.queue_rows()[key.queue.value()].victims;
     if (watch & ClassBlock::kPoolVictims) sum += pool.victims;
-    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.terminations;
     if (watch & ClassBlock::kTenantShrinks) {
         const TenantRow& tenant = state_.tree.tenant_rows()[key.tenant.value()];
         const PoolId own = state_.tree.queue_rows()[key.queue.value()].pool;
-        sum += tenant.shrinks + offers_elsewhere(tenant, state_.tree.pool_rows(), own, watch);
+        sum += tenant.shrinks + offers_of_other_pools(tenant, state_.tree.pool_rows(), own, watch);
     }
     return sum;
 }
@@ -67,7 +67,7 @@ void WaitingJobs::restore_refusal(ClassId id, Reason reason) {
 
 bool WaitingJobs::is_blocked(const JobClass& waiting) const {
     const ClassBlock& block = waiting.block;
-    if (planted(PlantedBug::never_lift_blocks)) return block.watch != 0;
+    if (has_fault(SeededFault::never_lift_blocks)) return block.watch != 0;
     return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
 }
 

@@ -10,7 +10,7 @@
 #include "scheduler/state/run_times/lateness.hpp"
 #include "scheduler/state/waiting/wait_target.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -36,7 +36,7 @@ std::optional<GangSize> Gangs::gang_of(const JobRow& job) const {
         size.ranks = observed->second.ranks;
         if (!observed->second.roles.empty()) size.roles = observed->second.roles;
     }
-    if (planted(PlantedBug::ignore_roles)) size.roles.clear();
+    if (has_fault(SeededFault::ignore_roles)) size.roles.clear();
     size.raise_to_roles();
     return size;
 }
@@ -53,7 +53,7 @@ void set_further_ranks_aside(const ClusterState& state, std::int32_t rank_last, 
 
 // What makes the gang whole soonest: the first of each role that lacks ranks, then all others.
 void put_missing_roles_first(const ClusterState& state, GangTally held, std::vector<PodId>& pods) {
-    if (planted(PlantedBug::any_rank_will_do)) return;
+    if (has_fault(SeededFault::any_rank_will_do)) return;
     std::vector<PodId> first;
     std::vector<PodId> others;
     for (const PodId id : pods) {
@@ -76,7 +76,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
     out.hold = Reason::none;
     out.ranks_needed = out.ranks_min = out.ranks_held = out.ranks_ready = out.ranks_gated = 0;
     out.roles_short.clear();
-    bool leaving = job.workload.state == WorkloadState::deleting;
+    bool is_being_deleted = job.workload.state == WorkloadState::deleting;
     bool in_flight = false;
     const PodRow* first = nullptr;
     const PodRow* astray = nullptr;  // a rank that names another pool or queue than the first
@@ -99,14 +99,14 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         rank_next = job.gang.finished.first_open(rank_next);
-        if (pod.bind.delete_in_flight) leaving = true;  // a gang being rolled back
+        if (pod.bind.delete_in_flight) is_being_deleted = true;  // a gang being rolled back
         const bool ended_well =
             pod.bind.state == BindState::done && pod.facts.phase == PodPhase::succeeded;
         is_ending = is_ending || ended_well;
         const bool holds =
             pod.bind.state == BindState::bound || pod.bind.state == BindState::assumed;
-        const bool leaves = pod.facts.terminating && !planted(PlantedBug::count_terminating_ranks);
-        const bool evicted = pod.is_leaving() && !pod.facts.terminating;
+        const bool leaves = pod.facts.terminating && !has_fault(SeededFault::count_terminating_ranks);
+        const bool evicted = pod.is_terminating() && !pod.facts.terminating;
         if (ended_well || (holds && !leaves && !evicted && !pod.bind.delete_in_flight)) {
             held.add(pod.facts.role);
             rank_last = std::max(rank_last, pod.facts.rank);
@@ -150,7 +150,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         out.further.clear();
     };
     out.ranks_min = size.ranks;
-    if (job.nomination.exists()) return hold(Reason::room_claimed, job.key.name);
+    if (job.nomination.exists()) return hold(Reason::room_nominated, job.key.name);
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, state_.jobs.queue_name_of(job));
     if (!state_.tree.queue_rows()[job.queue.value()].children.empty()) {
@@ -178,7 +178,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         }
     }
     const bool backs_off = job.binding.phase(state_.session.event_time()) == BindPhase::backing_off;
-    const bool may_be_tried = !leaving && !backs_off;
+    const bool may_be_tried = !is_being_deleted && !backs_off;
     // Once a rank has succeeded, all that it was to have must: then none is left out any more but
     // those that never began.
     const std::int32_t deferred_from = job.elastic.deferred_from;
@@ -199,8 +199,8 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         if (!barred) return hold(Reason::turn, job.key.name);  // a rank before them is to come
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }
-    if (leaving) return hold(Reason::bind_backoff, job.key.name);
-    if (backs_off && !planted(PlantedBug::ignore_backoff)) {
+    if (is_being_deleted) return hold(Reason::bind_backoff, job.key.name);
+    if (backs_off && !has_fault(SeededFault::ignore_backoff)) {
         return hold(Reason::bind_backoff, job.key.name);
     }
     if (gang && !held.is_whole()) {
@@ -208,8 +208,8 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         if (!out.roles_short.empty()) put_missing_roles_first(state_, held, out.pods);
         out.all_or_nothing = true;
         out.ranks_needed = held.missing();
-        if (planted(PlantedBug::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
-        out.resume = out.ranks_held > 0 && !planted(PlantedBug::resume_like_others);
+        if (has_fault(SeededFault::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
+        out.resume = out.ranks_held > 0 && !has_fault(SeededFault::resume_like_others);
     } else if (gang && in_flight && !has_started(job.gang.phase())) {
         return hold(Reason::turn, job.key.name);  // its ranks are being bound: extras come later
     }
@@ -355,7 +355,7 @@ void WaitingJobs::leave_queue(JobId id) {
     const PoolId pool = state_.tree.queue_rows()[queue.value()].pool;
     const bool always =
         state_.tree.pool_rows()[pool.value()].preemption.guarantees == GuaranteeRule::always;
-    if (!always && !planted(PlantedBug::forget_new_demand)) state_.session.note_news();
+    if (!always && !has_fault(SeededFault::forget_new_demand)) state_.session.note_news();
 }
 
 void WaitingJobs::enter_queue(JobId id, const Readiness& ready) {

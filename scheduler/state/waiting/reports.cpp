@@ -4,7 +4,7 @@
 
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/hash.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -33,8 +33,8 @@ void add_origin(const ClusterState& state, const JobRow& job, std::vector<Fact>&
 void WaitingJobs::report_started(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
-    const bool tells_half = planted(PlantedBug::tell_half_a_gang);
-    if (needed > 0 && !has_started(job.gang.phase()) && !tells_half)
+    const bool reports_half = has_fault(SeededFault::report_half_a_gang);
+    if (needed > 0 && !has_started(job.gang.phase()) && !reports_half)
         return;  // half bound is not started
     ReportStarted report;
     report.job = job.key;

@@ -1,6 +1,6 @@
 #include "scheduler/state/waiting/wait_target.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
@@ -17,7 +17,7 @@ bool nears_wait_target(const ClusterState& state, const JobRow& job) {
     if (job.holding.pods > 0) return job.run.nears_wait_target;
     const std::optional<WaitTarget> target = wait_target_of(state, job);
     if (!target || target->near_from > state.now()) return false;
-    return state.now() < target->missed_from || planted(PlantedBug::hurry_who_missed_the_target);
+    return state.now() < target->missed_from || has_fault(SeededFault::hurry_jobs_past_the_target);
 }
 
 }  // namespace gpuctl

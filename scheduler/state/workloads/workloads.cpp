@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/jobs/retention.hpp"
@@ -14,7 +14,7 @@ void Workloads::on(const JobSubmitted& event, EffectList& effects) {
     // One that the cluster refused for good never was a job: it is written again.
     if (const FinishedJob* past = state_.jobs.finished_jobs().find(record.spec.key);
         past && !past->uid.empty()) {
-        if (!past->never_made && !planted(PlantedBug::finished_names_are_free)) return;
+        if (!past->never_made && !has_fault(SeededFault::finished_names_are_free)) return;
         Retention{state_}.remove_job(record.spec.key);
     }
     const JobId id = state_.jobs.job_named(record.spec.key, record.submitted_at);
@@ -59,7 +59,7 @@ void Workloads::on(const JobDeleteRequested& event, EffectList& effects) {
     state_.evictions.forget_work(job);
     workload.state = WorkloadState::deleting;
     workload.force_delete = event.force;
-    if (planted(PlantedBug::delete_overtakes_create)) workload.in_flight = false;
+    if (has_fault(SeededFault::delete_overtakes_create)) workload.in_flight = false;
     // Nothing to delete where nothing was made.
     workload.due = !never_sent && !never_made;
     workload.failures = 0;

@@ -142,8 +142,8 @@ void Checker::check_fit(const BindPod& bind, const ReferencePod& pod, const Clus
     if (!reference_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
         fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
     }
-    const bool was_claimed = reference_.nominated_before(bind.pod.uid) == bind.node;
-    const LetIn let_in = was_claimed ? LetIn::when_claimed : LetIn::now;
+    const bool was_nominated = reference_.nominated_before(bind.pod.uid) == bind.node;
+    const LetIn let_in = was_nominated ? LetIn::when_nominated : LetIn::now;
     std::string crossed = reference_.limit_crossed(pod.facts, request, let_in);
     if (!crossed.empty()) {  // an earlier nomination of this step may have been dropped
         ReferenceModel nominated_node = reference_;

@@ -43,7 +43,7 @@ void Checker::check_demand(const ClusterState& state) {
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds()) continue;
         for (const QueueName& queue : reference_.chain(reference_.queue_of(pod.facts))) {
-            if (is_leaving(pod) && is_stuck(pod, state.now())) unsure.insert(queue);
+            if (is_terminating(pod) && is_stuck(pod, state.now())) unsure.insert(queue);
             if (counts_for_order(pod, state)) held[queue] += amounts_of(pod.facts.request).gpus;
         }
     }

@@ -21,7 +21,7 @@ void Checker::check_drain(const EvictPod& eviction, const ClusterState& after) {
                reference_.must_be_drained(node->second, one.facts, after.pod(id).ends_at);
     };
     // In a new term, unanswered evictions are sent again, whatever has changed since.
-    if (!beneficiary_of_.emplace(eviction.pod.uid, ObjectKey{}).second) return;
+    if (!preemptor_of_.emplace(eviction.pod.uid, ObjectKey{}).second) return;
     const ObjectKey job = job_of(pod.facts);
     if (reference_.gang_of(job).size == 0) {
         if (!must_be_drained(pod)) fail("I20", what + ": it could have stayed");
@@ -59,7 +59,7 @@ void Checker::check_windows(const ClusterState& state) {
         if (node == reference_.nodes.end() || !id.exists() || !pod.holds()) continue;
         if (!pod.is_bound()) continue;  // it is only nominated
         const bool was_postponed = state.pod(id).eviction.state == EvictionState::postponed &&
-                                   state.pod(id).eviction.beneficiary == ObjectKey{};
+                                   state.pod(id).eviction.preemptor == ObjectKey{};
         if (was_postponed && state.maintenance.calendar().clock.drain_again_at <= state.now()) {
             fail("I20", "pod " + to_string(pod.facts.key) + " could not be drained and is not " +
                             "retried");

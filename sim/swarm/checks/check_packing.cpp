@@ -24,7 +24,7 @@ void Checker::check_packing(const BindPod& bind, const ReferencePod& pod,
     const Amounts request = amounts_of(pod.facts.request);
     if (request.gpus > 0 || reference_.gang_of(job_of(pod.facts)).size > 1) return;
     if (rules.topology.any() || !rules.gpu_models_next.empty()) return;
-    if (pool.reservations.head.job.exists() || !after.nominations.claims().empty()) return;
+    if (pool.reservations.head.job.exists() || !after.nominations.nominated_jobs().empty()) return;
     if (after.nodes.capacity().has_parts()) return;
     ++probes.packings_checked;
     if (!takes_slot_of_gpu(reference_.nodes.at(bind.node))) return;

@@ -20,8 +20,8 @@ bool frees_capacity_for_speedup(const ClusterState& state, PoolId pool) {
         if (job.pool != pool || !ElasticJobs::is_elastic(job)) continue;
         for (const PodId rank : job.pods) {
             const PodRow& pod = state.pod(rank);
-            const bool has_no_beneficiary = pod.eviction.beneficiary == ObjectKey{};
-            if (pod.is_surplus && pod.node.exists() && has_no_beneficiary) return true;
+            const bool has_no_preemptor = pod.eviction.preemptor == ObjectKey{};
+            if (pod.is_surplus && pod.node.exists() && has_no_preemptor) return true;
         }
     }
     return false;
@@ -33,7 +33,7 @@ bool cedes_ranks(const ClusterState& state, const JobRow& job) {
     if (job.elastic.given == 0 || job.elastic.given_for != EvictionCause::shrunk) return false;
     return std::none_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
         const PodRow& pod = state.pod(id);
-        return pod.is_surplus && pod.eviction.beneficiary != ObjectKey{};
+        return pod.is_surplus && pod.eviction.preemptor != ObjectKey{};
     });
 }
 
@@ -64,14 +64,14 @@ void Checker::check_shrink(const ResizeWorkload& resize, const ClusterState& aft
     for (const PodId id : row.pods) {
         const PodRow& pod = after.pod(id);
         if (!pod.is_surplus || !pod.node.exists() || pod.facts.terminating) continue;
-        const auto [known, is_new] = lowest.try_emplace(pod.eviction.beneficiary, pod.facts);
+        const auto [known, is_new] = lowest.try_emplace(pod.eviction.preemptor, pod.facts);
         if (!is_new && pod.facts.rank < known->second.rank) known->second = pod.facts;
     }
     for (const auto& [by, rank] : lowest) {
-        const JobId beneficiary = after.jobs.find_job(by);
-        if (!beneficiary.exists() || !after.job(beneficiary).nomination.exists()) continue;
+        const JobId preemptor = after.jobs.find_job(by);
+        if (!preemptor.exists() || !after.job(preemptor).nomination.exists()) continue;
         ++probes.ranks_shrunk;
-        const JobRow& job = after.job(beneficiary);
+        const JobRow& job = after.job(preemptor);
         if (job.pool != row.pool) {
             ++probes.ranks_shrunk_elsewhere;
             if (!shares_quota(job, row)) {
@@ -95,7 +95,7 @@ void Checker::check_ceded_ranks(const ResizeWorkload& resize, const ClusterState
     const auto is_given = [&](PodId id) {
         const PodRow& pod = after.pod(id);
         return pod.is_surplus && pod.bind.state == BindState::bound && !pod.facts.terminating &&
-               pod.eviction.beneficiary == ObjectKey{} && pod.facts.rank < spec.replicas_max;
+               pod.eviction.preemptor == ObjectKey{} && pod.facts.rank < spec.replicas_max;
     };
     if (std::none_of(row.pods.begin(), row.pods.end(), is_given)) return;
     // The resize is not new if the workload was scaled, the nomination was dropped, or the resize
@@ -161,8 +161,8 @@ bool Checker::frees_capacity(const ClusterState& state, const JobRow& job) const
         if (node == reference_.nodes.end() || !node->second.ready) return false;
         if (node->second.pool != state.pool(job.pool).name) return false;
         const PodRow& pod = state.pod(state.pods.find_pod(entry.first));
-        const bool is_for_no_job = pod.eviction.beneficiary == ObjectKey{} && !pod.is_surplus;
-        return (is_for_no_job || pod.eviction.beneficiary == job.key) &&
+        const bool is_for_no_job = pod.eviction.preemptor == ObjectKey{} && !pod.is_surplus;
+        return (is_for_no_job || pod.eviction.preemptor == job.key) &&
                is_terminating_or_evicted(state, entry.first);
     });
 }

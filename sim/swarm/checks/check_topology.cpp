@@ -36,7 +36,7 @@ void Checker::check_places(const std::string& what, const ObjectKey& job, const 
     const TopologyRules& rules = like.rules.topology;
     std::set<std::string> together;
     std::set<std::string> apart = reference_.domains_of(job, rules.spread, but);
-    const std::set<std::string> beside = reference_.domains_of(job, rules.required, but);
+    const std::set<std::string> domains = reference_.domains_of(job, rules.required, but);
     for (const std::string& name : nodes) {
         const auto node = reference_.nodes.find(name);
         if (node == reference_.nodes.end()) continue;
@@ -51,7 +51,7 @@ void Checker::check_places(const std::string& what, const ObjectKey& job, const 
     if (together.size() > 1) {
         fail("I18", what + "in several " + std::string{to_string(rules.required)} + "s");
     }
-    if (together.size() == 1 && !beside.empty() && !beside.contains(*together.begin())) {
+    if (together.size() == 1 && !domains.empty() && !domains.contains(*together.begin())) {
         fail("I18", what + "away from its other ranks");
     }
 }

@@ -88,7 +88,7 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
     if (explanation.reason == Reason::maintenance) ++probes.waits_for_windows;
     if (explanation.reason == Reason::host_port_taken) ++probes.waits_for_ports;
     if (explanation.reason == Reason::set_aside) ++probes.waits_for_reservations;
-    if (explanation.reason == Reason::kept_for_growth) ++probes.waits_for_reserves;
+    if (explanation.reason == Reason::reserved_for_growth) ++probes.waits_for_reserves;
     if (explanation.reason == Reason::none || wording::sentence(explanation).empty()) {
         return fail("I15", name + "waits without a reason");
     }
@@ -287,7 +287,7 @@ void Checker::check_queues(const ClusterState& state) {
         ++probes.usages_recounted;
         const Amounts held = reference_.held_below(queue);
         const std::int64_t nominated = reference_.nominated_below(queue);
-        if (view.held.value() != held.gpus - nominated || view.claimed.value() != nominated) {
+        if (view.held.value() != held.gpus - nominated || view.nominated.value() != nominated) {
             fail("I15", "queue " + view.path + " is listed with another number of GPUs");
         }
         if (view.share != reference_.share(queue, "", held)) {

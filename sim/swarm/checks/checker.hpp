@@ -116,7 +116,7 @@ private:
     // evictions/check_evictions.cpp
     // Evictions of one step for one job, and the reference model before the first of them.
     struct Evictions {
-        ObjectKey beneficiary;
+        ObjectKey preemptor;
         std::vector<EvictPod> pods;
         ReferenceModel before;
     };
@@ -293,7 +293,7 @@ private:
     bool is_decided_by_share(const PlacedJob& first, const PlacedJob& later, const Held& held);
     [[nodiscard]] Amounts held_below(const QueueName& queue, const Held& held) const;
     void record_new_nominations(const ClusterState& after);
-    static bool is_leaving(const ReferencePod& pod);
+    static bool is_terminating(const ReferencePod& pod);
     [[nodiscard]] bool counts_for_order(const ReferencePod& pod, const ClusterState& after) const;
     // ReferenceModel::gpus_reserved() for what was held before a placement.
     [[nodiscard]] std::int64_t reserved_then(const QueueName& queue, const Held& held) const;
@@ -364,7 +364,7 @@ private:
     };
     std::map<std::string, Refusal> refusals_;          // last refused binds by uid
     std::set<ObjectKey> drained_;                      // gangs drained in this step
-    std::map<std::string, ObjectKey> beneficiary_of_;  // beneficiary by uid
+    std::map<std::string, ObjectKey> preemptor_of_;  // beneficiary by uid
     std::set<ObjectKey> rolled_back_;                  // gangs rolled back in this step
     std::set<ObjectKey> started_;               // gangs that were complete once and still hold
     std::map<ObjectKey, Instant> short_since_;  // the incomplete gangs among these

@@ -22,10 +22,10 @@ std::int64_t ReferenceModel::fitting_on_one_model(const PodFacts& pod, std::int6
     if (!pod.gang || pod.rules.gpu_models_next.empty()) {
         return fitting_on(pod, pods_asked, when_empty, on);
     }
-    const std::set<std::string> beside = models_of_job(pod);
+    const std::set<std::string> gang_models = models_of_job(pod);
     std::int64_t most = 0;
     for (const std::string& model : gpu_models(pod.rules)) {
-        if (!beside.empty() && !beside.contains(model)) continue;
+        if (!gang_models.empty() && !gang_models.contains(model)) continue;
         std::vector<const NodeFacts*> of_model;
         for (const NodeFacts* node : on) {
             if (node->gpu_model == model) of_model.push_back(node);

@@ -84,7 +84,7 @@ void ReferenceModel::read_nominations(const ClusterState& after, bool only_old) 
         if (const auto pod = pods.find(uid); pod != pods.end())
             pod->second.evicting = pod->second.surplus = false;
     }
-    for (const JobId id : after.nominations.claims()) {
+    for (const JobId id : after.nominations.nominated_jobs()) {
         for (const PodId pod_id : after.job(id).pods) {
             const PodRow& row = after.pod(pod_id);
             if (row.bind.state != BindState::claimed) continue;
@@ -98,7 +98,7 @@ void ReferenceModel::read_nominations(const ClusterState& after, bool only_old) 
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
-            if (row.eviction.state == EvictionState::none || !row.is_leaving()) continue;
+            if (row.eviction.state == EvictionState::none || !row.is_terminating()) continue;
             if (only_old && !evicting_before.contains(row.facts.uid)) continue;
             const auto known = pods.find(row.facts.uid);
             if (known == pods.end()) continue;
@@ -135,8 +135,8 @@ void ReferenceModel::observe(const PodFacts& facts) {
     ReferencePod& pod = pods[facts.uid];
     const bool is_new = pod.facts.node.empty() && !facts.node.empty();
     if (is_new && pod.bind_node.empty() && pod.effect != EffectId{}) ++binds_landed_late;
-    const bool is_leaving_since = facts.terminating && !pod.facts.terminating;
-    if (is_leaving_since) pod.leaves_at = now + facts.stop_grace;
+    const bool has_begun_to_terminate = facts.terminating && !pod.facts.terminating;
+    if (has_begun_to_terminate) pod.leaves_at = now + facts.stop_grace;
     pod.facts = facts;
     jobs[job_of(facts)].insert(facts.uid);
     if (!facts.node.empty()) {

@@ -367,9 +367,9 @@ std::string ReferenceModel::queue_limit_crossed(const PodFacts& pod, const Amoun
         }
     }
     const std::int64_t all = offered(leaf.pool).gpus;
-    const bool keeps_back =
+    const bool reserves_idle =
         gpus_reserved(whole, leaf, 0, held_by_queue(leaf.pool, Nominations::left_out)) > held;
-    if (all > 0 && keeps_back && after > before && after > all) {
+    if (all > 0 && reserves_idle && after > before && after > all) {
         return "GPUs not lent in pool " + leaf.pool;
     }
     return "";

@@ -28,15 +28,15 @@ std::map<std::string, std::int64_t> ReferenceModel::fitting_by_domain(
     const PodFacts& pod, std::int64_t pods_asked, bool when_empty,
     const std::vector<const NodeFacts*>& on) const {
     const TopologyRules& rules = pod.rules.topology;
-    const std::set<std::string> beside = domains_of(job_of(pod), rules.required);
+    const std::set<std::string> domains = domains_of(job_of(pod), rules.required);
     const std::set<std::string> taken = domains_of(job_of(pod), rules.spread);
     const Amounts request = amounts_of(pod.request);
     std::map<std::string, std::int64_t> out;
     std::map<std::string, std::set<std::string>> apart;
-    for (const std::string& name : beside) out[name] = 0;
+    for (const std::string& name : domains) out[name] = 0;
     for (const NodeFacts* node : on) {
         const std::string where = domain_of(*node, rules.required);
-        if (!beside.empty() && !beside.contains(where)) continue;
+        if (!domains.empty() && !domains.contains(where)) continue;
         std::int64_t ranks = fitting(*node, request, pods_asked, when_empty);
         if (rules.spread != TopologyLevel::none) {
             const std::string of = domain_of(*node, rules.spread);

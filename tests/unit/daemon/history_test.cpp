@@ -39,7 +39,7 @@ TEST(History, an_eviction_is_recorded_when_it_happened_and_a_refusal_as_refused)
     order.id = EffectId{7};
     order.pod = {{"team-a", "low-0"}, "uid-0"};
     order.job = key;
-    order.beneficiary = {"team-a", "high"};
+    order.preemptor = {"team-a", "high"};
     order.why = CauseBox{cause::HigherPriority{{"team-a", "high"}}};
     history.on_effect(order, Instant{1});
     EXPECT_TRUE(history.of(key).empty()) << "it was asked, no more";

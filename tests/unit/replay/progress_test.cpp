@@ -21,7 +21,7 @@ TEST(Overhead, clean_charges_each_start_once_and_nothing_else) {
     progress.start_on(1, Overhead::clean);
     EXPECT_EQ(progress.until_finished(), Duration::seconds(105));
     progress.advance(Duration::seconds(3), Overhead::clean);
-    EXPECT_EQ(progress.work_left_on(1), Duration::seconds(100));
+    EXPECT_EQ(progress.remaining_work_on(1), Duration::seconds(100));
     progress.advance(Duration::seconds(12), Overhead::clean);
     progress.advance(Duration::seconds(10), Overhead::clean);
     EXPECT_EQ(progress.until_finished(), Duration::seconds(80));
@@ -35,9 +35,9 @@ TEST(Overhead, muri_charges_every_event_but_never_below_nothing) {
     progress.start_on(1, Overhead::muri);
     EXPECT_EQ(progress.until_finished(), Duration::seconds(100));
     progress.advance(Duration::seconds(20), Overhead::muri);
-    EXPECT_EQ(progress.work_left_on(1), Duration::seconds(85));
+    EXPECT_EQ(progress.remaining_work_on(1), Duration::seconds(85));
     progress.advance(Duration::seconds(3), Overhead::muri);
-    EXPECT_EQ(progress.work_left_on(1), Duration::seconds(85));
+    EXPECT_EQ(progress.remaining_work_on(1), Duration::seconds(85));
 }
 
 TEST(Progress, work_inside_an_epoch_carries_over_to_another_size_pro_rata) {
@@ -49,12 +49,12 @@ TEST(Progress, work_inside_an_epoch_carries_over_to_another_size_pro_rata) {
     Progress progress(job, &curve);
     progress.start_on(1, Overhead::clean);
     progress.advance(Duration::seconds(25), Overhead::clean);
-    EXPECT_EQ(progress.work_left_on(1), Duration::seconds(275));
-    EXPECT_EQ(progress.work_left_on(2), Duration::seconds(45 + 80));
+    EXPECT_EQ(progress.remaining_work_on(1), Duration::seconds(275));
+    EXPECT_EQ(progress.remaining_work_on(2), Duration::seconds(45 + 80));
     progress.start_on(2, Overhead::clean);
     EXPECT_EQ(progress.until_finished(), Duration::seconds(30 + 45 + 80));
     progress.advance(Duration::seconds(30 + 45 + 10), Overhead::clean);
-    EXPECT_EQ(progress.work_left_on(2), Duration::seconds(70));
+    EXPECT_EQ(progress.remaining_work_on(2), Duration::seconds(70));
 }
 
 TEST(Progress, runs_on_no_size_its_curve_leaves_out) {

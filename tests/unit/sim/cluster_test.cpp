@@ -131,9 +131,9 @@ TEST(SimCluster, an_evicted_pod_gets_its_grace_and_a_successor) {
     eviction.job = {"team-a", "web"};
     world.cluster.carry_out(eviction, world.now, world.events);
     world.run_for(Duration{settings.api_latency_max});
-    const auto is_leaving = [&](const PodFacts& pod) { return pod.uid == before.uid; };
+    const auto is_terminating = [&](const PodFacts& pod) { return pod.uid == before.uid; };
     std::vector<PodFacts> pods = world.pods();
-    const auto old = std::find_if(pods.begin(), pods.end(), is_leaving);
+    const auto old = std::find_if(pods.begin(), pods.end(), is_terminating);
     ASSERT_NE(old, pods.end()) << "it is terminating, not gone at once";
     EXPECT_TRUE(old->terminating);
     world.run_for(Duration{30'000});

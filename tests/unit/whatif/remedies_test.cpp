@@ -243,7 +243,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_preempted_is_not_propo
     ASSERT_TRUE(found);
     EXPECT_FALSE(found->found.empty());
     for (const Remedy& one : found->found) {
-        for (const StoppedJob& stopped : one.stops)
+        for (const EvictedJob& stopped : one.stops)
             EXPECT_NE(stopped.key.name, "v") << wording::sentence(one.facts);
     }
 }

@@ -124,7 +124,7 @@ std::vector<Fact> of_order() {
             NodesKeptForHead{"team-a/wide", Duration{300'000}},
             DelaysReservation{"team-a/wide", Duration{3'600'000}, Duration{10'800'000}},
             HeadUnderLimit{Duration{300'000}, {}},
-            LimitKeptForHead{{.queue = "c", .tenant = "", .pool = "gpu"}, "team-a/first"},
+            LimitReservedForHead{{.queue = "c", .tenant = "", .pool = "gpu"}, "team-a/first"},
             LimitReserved{kLab, "team-a/wide", {}, Duration{3'600'000}, Duration{10'800'000}},
             PreemptsNothing{8'000}};
 }
@@ -255,7 +255,7 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         {NotEvicted::in_protected_run_time, Duration{300'000}},
         {NotEvicted::refused_before, Duration{60'000}}};
     for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
-        PodsKept kept{Holders::lower_priority,
+        PodsNotEvicted kept{Holders::lower_priority,
                       amount(ResourceKind::gpu, kGpu, 8'000),
                       static_cast<NotEvicted>(turn),
                       {},

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/budget_book.hpp"
 
 namespace gpuctl::limits {
 
 std::optional<LimitFigures> budget_figures(const Budget* budget, const LimitAt& at,
-                                           GpuTime relieved) {
+                                           GpuTime released_usage) {
     if (budget == nullptr) return std::nullopt;
     const Spending& spending = budget->spending;
     const Instant now = at.state.now();
     GpuTime held = spending.used(now);
-    if (!planted(PlantedBug::spend_without_committing)) held += spending.committed(now) - relieved;
+    if (!has_fault(SeededFault::spend_without_committing)) held += spending.committed(now) - released_usage;
     return LimitFigures{(budget->policy.amount + spending.carried()).value(), held.value(),
                         spending.needed(at.ask.gpus, at.job.run.time_max, now).value()};
 }
@@ -36,94 +36,94 @@ std::optional<LimitFigures> reserve_figures(const LimitAt& at) {
     const GpuMilli reserve = pool.reserve();
     if (reserve == GpuMilli{} || would_grow(at.state, at.job, at.pods_held)) return std::nullopt;
     GpuMilli held = pool.held - pool.held_by_growing;
-    if (at.relief) held -= at.relief->of_the_rest(at.job.pool);
+    if (at.released) held -= at.released->of_the_rest(at.job.pool);
     return LimitFigures{(pool.offered.gpus - reserve).value(), held.value(), at.ask.gpus.value()};
 }
 
 std::optional<LimitFigures> pool_lending_figures(const LimitAt& at) {
     const PoolRow& pool = at.state.pool(at.job.pool);
-    GpuMilli kept = pool.kept;
+    GpuMilli reserved = pool.held_or_reserved;
     GpuMilli held = pool.held;
     GpuMilli grows = at.grows;
-    if (at.relief) {
-        kept = grows = GpuMilli{};
+    if (at.released) {
+        reserved = grows = GpuMilli{};
         for (const QueueId root : pool.roots) {
-            const GpuMilli without = at.relief->kept(at.state, root, at.job.queue, GpuMilli{});
-            kept += without;
-            held -= at.relief->of_queue(root).gpus;
-            grows += at.relief->kept(at.state, root, at.job.queue, at.ask.gpus) - without;
+            const GpuMilli without = at.released->held_or_reserved(at.state, root, at.job.queue, GpuMilli{});
+            reserved += without;
+            held -= at.released->of_queue(root).gpus;
+            grows += at.released->held_or_reserved(at.state, root, at.job.queue, at.ask.gpus) - without;
         }
     }
     // A pool without GPUs reserves none: the job waits for nodes.
     if (pool.offered.gpus <= GpuMilli{}) return std::nullopt;
-    if (kept <= held && !Relief::claims_are_kept(at.state, pool, at.relief)) return std::nullopt;
-    return LimitFigures{pool.offered.gpus.value(), kept.value(), at.ask.gpus.value(),
+    if (reserved <= held && !ReleasedUsage::reserves_without_nominations(at.state, pool, at.released)) return std::nullopt;
+    return LimitFigures{pool.offered.gpus.value(), reserved.value(), at.ask.gpus.value(),
                         grows.value()};
 }
 
 namespace {
 
-GpuMilli kept_back_below(const ClusterState& state, QueueId id, std::string_view model,
-                         QueueId leaf, GpuMilli more, const Relief* relief, Counted counted) {
+GpuMilli reserved_of_model_below(const ClusterState& state, QueueId id, std::string_view model,
+                         QueueId leaf, GpuMilli more, const ReleasedUsage* released, Counted counted) {
     const QueueRow& queue = state.queue(id);
-    GpuMilli kept;
+    GpuMilli reserved;
     for (const QueueId child : queue.children) {
-        kept += kept_back_below(state, child, model, leaf, more, relief, counted);
+        reserved += reserved_of_model_below(state, child, model, leaf, more, released, counted);
     }
     for (const ModelHolding& of : queue.models) {
-        if (of.keeps == GpuMilli{} || !same_gpu_model(of.limit.model, model)) continue;
-        GpuMilli held = of.held - (relief ? relief->of_model(id, model) : GpuMilli{});
-        if (counted == Counted::beside_claims) {
-            held -= of.claimed - (relief ? relief->claimed_of_model(id, model) : GpuMilli{});
+        if (of.not_lent == GpuMilli{} || !same_gpu_model(of.limit.model, model)) continue;
+        GpuMilli held = of.held - (released ? released->of_model(id, model) : GpuMilli{});
+        if (counted == Counted::without_nominations) {
+            held -= of.nominated - (released ? released->nominated_of_model(id, model) : GpuMilli{});
         }
         for (QueueId up = leaf; up.exists(); up = state.queue(up).parent) {
             if (up == id) held += more;
         }
-        kept = std::max(kept, of.keeps - held);
+        reserved = std::max(reserved, of.not_lent - held);
     }
-    return kept;
+    return reserved;
 }
 
 // A claim may come to nothing, and then other jobs would hold what was lent in its stead.
-bool is_kept_beside_claims(const ClusterState& state, PoolId pool, const ModelRoom& room,
-                           const Relief* relief) {
-    if (state.nominations.claims().empty()) return false;
-    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, relief,
-                     Counted::beside_claims) > GpuMilli{};
+bool is_reserved_without_nominations(const ClusterState& state, PoolId pool, const ModelRoom& room,
+                           const ReleasedUsage* released) {
+    if (state.nominations.nominated_jobs().empty()) return false;
+    return reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, released,
+                     Counted::without_nominations) > GpuMilli{};
 }
 
 }  // namespace
 
-GpuMilli kept_back(const ClusterState& state, PoolId pool, std::string_view model, QueueId leaf,
-                   GpuMilli more, const Relief* relief, Counted counted) {
-    GpuMilli kept;
+GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model, QueueId leaf,
+                   GpuMilli more, const ReleasedUsage* released, Counted counted) {
+    GpuMilli reserved;
     for (const QueueId root : state.pool(pool).roots) {
-        kept += kept_back_below(state, root, model, leaf, more, relief, counted);
+        reserved += reserved_of_model_below(state, root, model, leaf, more, released, counted);
     }
-    return kept;
+    return reserved;
 }
 
-bool keeps_back(const ClusterState& state, PoolId pool, const ModelRoom& room) {
-    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{} ||
-           is_kept_beside_claims(state, pool, room, nullptr);
+bool reserves_idle(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    return reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{} ||
+           is_reserved_without_nominations(state, pool, room, nullptr);
 }
 
 std::optional<LimitFigures> model_lending_figures(const ClusterState& state, const JobRow& job,
                                                   const ModelRoom& room, GpuMilli ask,
-                                                  const Relief* relief) {
-    const GpuMilli kept = kept_back(state, job.pool, room.model, job.queue, GpuMilli{}, relief);
+                                                  const ReleasedUsage* released) {
+    const GpuMilli reserved = reserved_of_model(state, job.pool, room.model, job.queue, GpuMilli{}, released);
     const bool is_any = room.offered > GpuMilli{} &&
-                        (kept > GpuMilli{} || is_kept_beside_claims(state, job.pool, room, relief));
+                        (reserved > GpuMilli{} || is_reserved_without_nominations(state, job.pool, room, released));
     if (!is_any) return std::nullopt;
-    const GpuMilli then = kept_back(state, job.pool, room.model, job.queue, ask, relief);
+    const GpuMilli then = reserved_of_model(state, job.pool, room.model, job.queue, ask, released);
     const GpuMilli held =
-        room.held - (relief ? relief->of_model(job.pool, room.model) : GpuMilli{});
-    return LimitFigures{room.offered.value(), (held + kept).value(), (ask + then - kept).value()};
+        room.held - (released ? released->of_model(job.pool, room.model) : GpuMilli{});
+    return LimitFigures{room.offered.value(), (held + reserved).value(), (ask + then - reserved).value()};
 }
 
 bool crosses_model_lending(const ClusterState& state, const JobRow& job, const ModelRoom& room,
-                           GpuMilli ask, const Relief* relief) {
-    const auto figures = model_lending_figures(state, job, room, ask, relief);
+                           GpuMilli ask, const ReleasedUsage* released) {
+    const auto figures = model_lending_figures(state, job, room, ask, released);
     return figures && figures->are_crossed();
 }
 
@@ -146,16 +146,16 @@ bool leaves_other_models(const ClusterState& state, const JobRow& job,
 namespace {
 
 // Of its guarantee, and of the guarantees below it, while all of them are idle.
-GpuMilli keeps_idle(const ClusterState& state, QueueId id) {
+GpuMilli reserved_by_idle(const ClusterState& state, QueueId id) {
     GpuMilli below;
-    for (const QueueId child : state.queue(id).children) below += keeps_idle(state, child);
-    return std::max(state.queue(id).keeps, below);
+    for (const QueueId child : state.queue(id).children) below += reserved_by_idle(state, child);
+    return std::max(state.queue(id).not_lent, below);
 }
 
-GpuMilli kept_beside(const ClusterState& state, const std::vector<QueueId>& all, QueueId but) {
+GpuMilli reserved_by_siblings(const ClusterState& state, const std::vector<QueueId>& all, QueueId but) {
     GpuMilli sum;
     for (const QueueId id : all) {
-        if (id != but) sum += keeps_idle(state, id);
+        if (id != but) sum += reserved_by_idle(state, id);
     }
     return sum;
 }
@@ -163,14 +163,14 @@ GpuMilli kept_beside(const ClusterState& state, const std::vector<QueueId>& all,
 }  // namespace
 
 GpuMilli reserved_when_idle(const ClusterState& state, PoolId pool, QueueId leaf, QueueId top) {
-    GpuMilli kept;
+    GpuMilli reserved;
     QueueId below = QueueId::none();
     for (QueueId id = leaf; id.exists(); id = state.queue(id).parent) {
-        if (below.exists()) kept += kept_beside(state, state.queue(id).children, below);
-        if (id == top) return kept;
+        if (below.exists()) reserved += reserved_by_siblings(state, state.queue(id).children, below);
+        if (id == top) return reserved;
         below = id;
     }
-    return kept + kept_beside(state, state.pool(pool).roots, below);
+    return reserved + reserved_by_siblings(state, state.pool(pool).roots, below);
 }
 
 GpuMilli gpus_of_nodes(const ClusterState& state, PoolId pool) {

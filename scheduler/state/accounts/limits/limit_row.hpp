@@ -12,7 +12,7 @@
 #include "scheduler/model/policy/policy.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/state/accounts/limit_hit.hpp"
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -28,7 +28,7 @@ struct LimitAt {
     const ClusterState& state;
     const JobRow& job;
     const Load& ask;
-    const Relief* relief;  // null: everything is counted as it is
+    const ReleasedUsage* released;  // null: everything is counted as it is
     // Of the job, after the relief. `pods_charged` is 0 while the job is being moved.
     std::int64_t pods_held = 0;
     std::int64_t pods_charged = 0;
@@ -37,10 +37,10 @@ struct LimitAt {
     QueueId queue = {};
     const QueueRow* row = nullptr;
     GpuMilli held = {};   // after the relief
-    GpuMilli kept = {};   // held, or reserved for it and the queues below it
-    GpuMilli grows = {};  // by how much `kept` grows with `ask`
+    GpuMilli held_or_reserved = {};   // held, or reserved for it and the queues below it
+    GpuMilli grows = {};  // by how much `held_or_reserved` grows with `ask`
     // Of the namespace: what the relief takes off.
-    Load tenant_relieved = {};
+    Load tenant_released = {};
     // Of the GPU model of this step.
     const ModelHolding* holding = nullptr;
     const ModelRoom* room = nullptr;

@@ -113,21 +113,21 @@ inline constexpr LimitRow kLimits[] = {
          const auto cap = at.row->cap();
          if (!cap) return std::nullopt;
          const LimitFigures plain{cap->value(), at.held.value(), at.ask.gpus.value()};
-         if (at.kept == at.held && plain.are_crossed()) return std::nullopt;
-         return LimitFigures{cap->value(), at.kept.value(), at.ask.gpus.value(), at.grows.value()};
+         if (at.held_or_reserved == at.held && plain.are_crossed()) return std::nullopt;
+         return LimitFigures{cap->value(), at.held_or_reserved.value(), at.ask.gpus.value(), at.grows.value()};
      },
      .ever = [](const LimitEverAt& at) -> limits::Ever {
          const auto cap = at.state.queue(at.queue).cap();
-         const GpuMilli kept = limits::reserved_when_idle(at.state, at.pool, at.leaf, at.queue);
-         if (!cap || kept == GpuMilli{}) return std::nullopt;
-         return LimitEver{std::max(*cap - kept, GpuMilli{}).value(), kept, *cap};
+         const GpuMilli reserved = limits::reserved_when_idle(at.state, at.pool, at.leaf, at.queue);
+         if (!cap || reserved == GpuMilli{}) return std::nullopt;
+         return LimitEver{std::max(*cap - reserved, GpuMilli{}).value(), reserved, *cap};
      }},
     {.kind = LimitKind::queue_jobs, .name = "queue_jobs",
      .scope = LimitScope::queue, .unit = LimitUnit::jobs, .reason = Reason::queue_limit, .rule = fact::LimitRule::jobs_at_once,
      .is_estimated = true,
      .read = [](const LimitAt& at) -> limits::Figures {
          if (!at.row->jobs_maximum || at.pods_charged != 0) return std::nullopt;
-         const std::int64_t gone = at.relief ? at.relief->jobs_of(at.queue) : 0;
+         const std::int64_t gone = at.released ? at.released->jobs_of(at.queue) : 0;
          return LimitFigures{*at.row->jobs_maximum, at.row->jobs_held - gone, 1};
      },
      .raise = limits::raise_queue<&QueuePolicy::jobs_maximum>},
@@ -147,7 +147,7 @@ inline constexpr LimitRow kLimits[] = {
      .read = [](const LimitAt& at) -> limits::Figures {
          if (at.state.accounts.budgets().queues().empty()) return std::nullopt;
          return limits::budget_figures(at.state.accounts.budgets().of(at.queue), at,
-                                       at.relief ? at.relief->of_budget(at.queue) : GpuTime{});
+                                       at.released ? at.released->of_budget(at.queue) : GpuTime{});
      },
      .raise = [](const LimitRaise& in, std::int64_t to) {
          return limits::raise_budget(in.queue->budget, to);
@@ -157,7 +157,7 @@ inline constexpr LimitRow kLimits[] = {
      .read = [](const LimitAt& at) -> limits::Figures {
          const ModelLimit& of = at.holding->limit;
          if (!of.maximum) return std::nullopt;
-         const GpuMilli gone = at.relief ? at.relief->of_model(at.queue, of.model) : GpuMilli{};
+         const GpuMilli gone = at.released ? at.released->of_model(at.queue, of.model) : GpuMilli{};
          return limits::within(of.maximum, at.holding->held - gone, at.ask.gpus);
      },
      .ever = [](const LimitEverAt& at) -> limits::Ever {
@@ -174,7 +174,7 @@ inline constexpr LimitRow kLimits[] = {
          return std::nullopt;
      }},
     {.kind = LimitKind::pool_reserve, .name = "pool_reserve",
-     .scope = LimitScope::pool, .unit = LimitUnit::gpus, .reason = Reason::kept_for_growth, .rule = fact::LimitRule::reserved_for_growth,
+     .scope = LimitScope::pool, .unit = LimitUnit::gpus, .reason = Reason::reserved_for_growth, .rule = fact::LimitRule::reserved_for_growth,
      .is_estimated = true,
      .read = limits::reserve_figures,
      .ever = [](const LimitEverAt& at) -> limits::Ever {
@@ -189,23 +189,23 @@ inline constexpr LimitRow kLimits[] = {
      .read = limits::pool_lending_figures,
      .ever = [](const LimitEverAt& at) -> limits::Ever {
          const GpuMilli most = limits::gpus_of_nodes(at.state, at.pool);
-         const GpuMilli kept =
+         const GpuMilli reserved =
              limits::reserved_when_idle(at.state, at.pool, at.leaf, QueueId::none());
-         if (kept == GpuMilli{}) return std::nullopt;
-         return LimitEver{std::max(most - kept, GpuMilli{}).value(), kept, most};
+         if (reserved == GpuMilli{}) return std::nullopt;
+         return LimitEver{std::max(most - reserved, GpuMilli{}).value(), reserved, most};
      }},
     {.kind = LimitKind::pool_model_lending, .name = "pool_model_lending",
      .scope = LimitScope::pool_model, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::reserved_for_queues,
      .is_lending = true,
      .read = [](const LimitAt& at) {
-         return limits::model_lending_figures(at.state, at.job, *at.room, at.ask.gpus, at.relief);
+         return limits::model_lending_figures(at.state, at.job, *at.room, at.ask.gpus, at.released);
      }},
     {.kind = LimitKind::tenant_gpus, .name = "tenant_gpus",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpus, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .is_estimated = true,
      .read = [](const LimitAt& at) {
          const TenantRow& tenant = at.state.tenant(at.job.tenant);
-         return limits::within(tenant.gpu_maximum, tenant.gpus_held - at.tenant_relieved.gpus,
+         return limits::within(tenant.gpu_maximum, tenant.gpus_held - at.tenant_released.gpus,
                                at.ask.gpus);
      },
      .ever = [](const LimitEverAt& at) {
@@ -218,7 +218,7 @@ inline constexpr LimitRow kLimits[] = {
      .scope = LimitScope::tenant, .unit = LimitUnit::cpu, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .read = [](const LimitAt& at) {
          const TenantRow& tenant = at.state.tenant(at.job.tenant);
-         return limits::within(tenant.cpu_maximum, tenant.cpu_held - at.tenant_relieved.cpu,
+         return limits::within(tenant.cpu_maximum, tenant.cpu_held - at.tenant_released.cpu,
                                at.ask.cpu);
      },
      .ever = limits::tenant_at_most<&TenantPolicy::cpu_maximum>,
@@ -228,7 +228,7 @@ inline constexpr LimitRow kLimits[] = {
      .read = [](const LimitAt& at) {
          const TenantRow& tenant = at.state.tenant(at.job.tenant);
          return limits::within(tenant.memory_maximum,
-                               tenant.memory_held - at.tenant_relieved.memory, at.ask.memory);
+                               tenant.memory_held - at.tenant_released.memory, at.ask.memory);
      },
      .ever = limits::tenant_at_most<&TenantPolicy::memory_maximum>,
      .raise = limits::raise_tenant<&TenantPolicy::memory_maximum>},
@@ -238,7 +238,7 @@ inline constexpr LimitRow kLimits[] = {
      .read = [](const LimitAt& at) {
          const GpuMilli held = at.state.tree.held_in_pool(at.job.tenant, at.job.pool);
          const GpuMilli gone =
-             at.relief ? at.relief->of_tenant(at.job.tenant, at.job.pool) : GpuMilli{};
+             at.released ? at.released->of_tenant(at.job.tenant, at.job.pool) : GpuMilli{};
          return limits::within(at.state.tree.pool_quota(at.job.tenant, at.job.pool), held - gone,
                                at.ask.gpus);
      },
@@ -259,7 +259,7 @@ inline constexpr LimitRow kLimits[] = {
      .read = [](const LimitAt& at) -> limits::Figures {
          if (at.state.accounts.budgets().tenants().empty()) return std::nullopt;
          const GpuTime gone =
-             at.relief ? at.relief->of_budget(at.job.tenant, at.job.pool) : GpuTime{};
+             at.released ? at.released->of_budget(at.job.tenant, at.job.pool) : GpuTime{};
          return limits::budget_figures(at.state.accounts.budgets().of(at.job.tenant, at.job.pool), at, gone);
      },
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/state/accounts/limits/limit_table.hpp"
 
@@ -23,37 +23,37 @@ static_assert(rows_are_in_order_of_kinds());
 bool is_skipped_by_fault(const LimitRow& row, const LimitAt& at) {
     switch (row.scope) {
         case LimitScope::queue:
-            if (at.queue != at.job.queue && planted(PlantedBug::skip_a_level)) return true;
+            if (at.queue != at.job.queue && has_fault(SeededFault::skip_a_level)) return true;
             break;
         case LimitScope::tenant:
-            if (planted(PlantedBug::skip_tenant_quota)) return true;
-            if (row.is_of_one_pool && planted(PlantedBug::skip_pool_quota)) return true;
+            if (has_fault(SeededFault::skip_tenant_quota)) return true;
+            if (row.is_of_one_pool && has_fault(SeededFault::skip_pool_quota)) return true;
             break;
         case LimitScope::pool_model:
-            if (planted(PlantedBug::keep_no_model_back)) return true;
+            if (has_fault(SeededFault::lend_whole_model_guarantees)) return true;
             [[fallthrough]];
         case LimitScope::queue_model:
-            if (planted(PlantedBug::skip_model_limits)) return true;
+            if (has_fault(SeededFault::skip_model_limits)) return true;
             break;
         case LimitScope::pool:
             break;
     }
     const bool is_queue_or_pool = row.scope == LimitScope::queue || row.scope == LimitScope::pool;
-    if (is_queue_or_pool && row.is_lending) return planted(PlantedBug::keep_nothing_back);
-    if (row.kind == LimitKind::queue_maximum) return planted(PlantedBug::skip_queue_maximum);
-    if (row.kind == LimitKind::queue_gpus_per_job) return planted(PlantedBug::skip_gpus_per_job);
-    if (row.kind == LimitKind::pool_reserve) return planted(PlantedBug::ignore_the_reserve);
+    if (is_queue_or_pool && row.is_lending) return has_fault(SeededFault::lend_whole_guarantees);
+    if (row.kind == LimitKind::queue_maximum) return has_fault(SeededFault::skip_queue_maximum);
+    if (row.kind == LimitKind::queue_gpus_per_job) return has_fault(SeededFault::skip_gpus_per_job);
+    if (row.kind == LimitKind::pool_reserve) return has_fault(SeededFault::ignore_the_reserve);
     return false;
 }
 
 void shift_by_fault(LimitKind kind, LimitFigures& figures) {
-    if (kind == LimitKind::queue_maximum && planted(PlantedBug::queue_maximum_off_by_one)) {
+    if (kind == LimitKind::queue_maximum && has_fault(SeededFault::queue_maximum_off_by_one)) {
         figures.limit += kGpuMilliPerGpu;
     }
-    if (kind == LimitKind::queue_borrowing && planted(PlantedBug::borrow_one_too_many)) {
+    if (kind == LimitKind::queue_borrowing && has_fault(SeededFault::borrow_one_too_many)) {
         figures.limit += kGpuMilliPerGpu;
     }
-    if (kind == LimitKind::queue_jobs && planted(PlantedBug::one_job_too_many)) ++figures.limit;
+    if (kind == LimitKind::queue_jobs && has_fault(SeededFault::one_job_too_many)) ++figures.limit;
 }
 
 // False when the visitor had enough.
@@ -81,9 +81,9 @@ bool visit_scope(const LimitAt& at, std::string_view model, Visit& visit) {
 }
 
 LimitAt begin_walk(const ClusterState& state, const JobRow& job, const Load& ask,
-                   const Relief* relief) {
-    LimitAt at{.state = state, .job = job, .ask = ask, .relief = relief};
-    const Relief::OfJob gone = relief ? relief->of_job(state, job) : Relief::OfJob{};
+                   const ReleasedUsage* released) {
+    LimitAt at{.state = state, .job = job, .ask = ask, .released = released};
+    const ReleasedUsage::OfJob gone = released ? released->of_job(state, job) : ReleasedUsage::OfJob{};
     at.pods_held = job.holding.pods - gone.pods;
     at.pods_charged = state.nominations.is_being_moved(job) ? 0 : at.pods_held;
     at.gpus_held = job.holding.gpus - gone.gpus;
@@ -95,35 +95,35 @@ void step_to(LimitAt& at, QueueId id) {
     at.queue = id;
     at.row = &at.state.queue(id);
     at.held = at.row->account.held.gpus;
-    at.kept = at.row->kept();
-    if (at.relief == nullptr) {
-        at.grows = at.row->kept_with(at.grows) - at.kept;
+    at.held_or_reserved = at.row->held_or_reserved();
+    if (at.released == nullptr) {
+        at.grows = at.row->held_or_reserved_with(at.grows) - at.held_or_reserved;
         return;
     }
-    at.held -= at.relief->of_queue(id).gpus;
-    at.kept = at.relief->kept(at.state, id, at.job.queue, GpuMilli{});
-    at.grows = at.relief->kept(at.state, id, at.job.queue, at.ask.gpus) - at.kept;
+    at.held -= at.released->of_queue(id).gpus;
+    at.held_or_reserved = at.released->held_or_reserved(at.state, id, at.job.queue, GpuMilli{});
+    at.grows = at.released->held_or_reserved(at.state, id, at.job.queue, at.ask.gpus) - at.held_or_reserved;
 }
 
 // Mostly none is: the walks below are not begun then.
 bool is_any_model_limited(const ClusterState& state, const JobRow& job) {
-    if (!state.pool(job.pool).models_kept.empty()) return true;
+    if (!state.pool(job.pool).reserved_models.empty()) return true;
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
         if (!state.queue(id).models.empty()) return true;
     }
     return false;
 }
 
-void visit_models_kept(LimitAt& at, ModelLimitVisitor visit) {
+void visit_reserved_models(LimitAt& at, ModelLimitVisitor visit) {
     const PoolRow& pool = at.state.pool(at.job.pool);
-    if (pool.models_kept.empty() || at.job.pods.empty()) return;
+    if (pool.reserved_models.empty() || at.job.pods.empty()) return;
     const PlacementRules& rules = limits::rules_of(at.state, at.job);
     std::vector<LimitHit> hits;
     const auto keep = [&hits](const LimitHit& hit) {
         hits.push_back(hit);
         return true;
     };
-    for (const ModelRoom& room : pool.models_kept) {
+    for (const ModelRoom& room : pool.reserved_models) {
         if (!takes_gpu_model(rules, room.model)) continue;
         at.room = &room;
         visit_scope<LimitScope::pool_model>(at, room.model, keep);
@@ -131,7 +131,7 @@ void visit_models_kept(LimitAt& at, ModelLimitVisitor visit) {
     if (hits.empty()) return;
     std::vector<std::string_view> barred;
     const auto bar = [&barred](const LimitHit& hit) { barred.push_back(hit.model); };
-    limits::visit_model_maxima(at.state, at.job, at.ask, bar, at.relief);
+    limits::visit_model_maxima(at.state, at.job, at.ask, bar, at.released);
     std::for_each(hits.begin(), hits.end(), bar);
     const bool leaves_others = limits::leaves_other_models(at.state, at.job, barred);
     for (LimitHit& hit : hits) {
@@ -166,22 +166,22 @@ bool is_of_all_pools(LimitKind kind) {
 }
 
 void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, LimitVisitor visit,
-                  const Relief* relief) {
+                  const ReleasedUsage* released) {
     if (job.priority >= kSystemPriority) return;
-    LimitAt at = begin_walk(state, job, ask, relief);
+    LimitAt at = begin_walk(state, job, ask, released);
     for (QueueId id = job.queue; id.exists(); id = at.row->parent) {
         step_to(at, id);
         if (!visit_scope<LimitScope::queue>(at, {}, visit)) return;
     }
     at.queue = QueueId::none();
     if (!visit_scope<LimitScope::pool>(at, {}, visit)) return;
-    if (relief != nullptr) at.tenant_relieved = relief->of_tenant(job.tenant);
+    if (released != nullptr) at.tenant_released = released->of_tenant(job.tenant);
     visit_scope<LimitScope::tenant>(at, {}, visit);
 }
 
 void limits::visit_model_maxima(const ClusterState& state, const JobRow& job, const Load& ask,
-                                ModelLimitVisitor visit, const Relief* relief) {
-    LimitAt at{.state = state, .job = job, .ask = ask, .relief = relief};
+                                ModelLimitVisitor visit, const ReleasedUsage* released) {
+    LimitAt at{.state = state, .job = job, .ask = ask, .released = released};
     const auto go_on = [&visit](const LimitHit& hit) {
         visit(hit);
         return true;
@@ -196,11 +196,11 @@ void limits::visit_model_maxima(const ClusterState& state, const JobRow& job, co
 }
 
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask,
-                        ModelLimitVisitor visit, const Relief* relief) {
+                        ModelLimitVisitor visit, const ReleasedUsage* released) {
     if (job.priority >= kSystemPriority || !is_any_model_limited(state, job)) return;
-    limits::visit_model_maxima(state, job, ask, visit, relief);
-    LimitAt at{.state = state, .job = job, .ask = ask, .relief = relief};
-    visit_models_kept(at, visit);
+    limits::visit_model_maxima(state, job, ask, visit, released);
+    LimitAt at{.state = state, .job = job, .ask = ask, .released = released};
+    visit_reserved_models(at, visit);
 }
 
 bool crosses_model_limit(const ClusterState& state, const JobRow& job,
@@ -216,7 +216,7 @@ bool crosses_model_limit(const ClusterState& state, const JobRow& job,
         }
     };
     const auto stop = [](const LimitHit&) { return false; };
-    LimitAt at{.state = state, .job = job, .ask = asked, .relief = nullptr};
+    LimitAt at{.state = state, .job = job, .ask = asked, .released = nullptr};
     for (at.queue = job.queue; at.queue.exists(); at.queue = state.queue(at.queue).parent) {
         for (const ModelHolding& holding : state.queue(at.queue).models) {
             at.holding = &holding;
@@ -224,7 +224,7 @@ bool crosses_model_limit(const ClusterState& state, const JobRow& job,
             if (!visit_scope<LimitScope::queue_model>(at, {}, stop)) return true;
         }
     }
-    for (const ModelRoom& room : state.pool(job.pool).models_kept) {
+    for (const ModelRoom& room : state.pool(job.pool).reserved_models) {
         at.room = &room;
         ask_of(room.model);
         if (!visit_scope<LimitScope::pool_model>(at, {}, stop)) return true;

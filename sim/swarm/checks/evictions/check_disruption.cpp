@@ -50,7 +50,7 @@ void Checker::try_disruption(const ClusterState& state, JobId id, const Readines
     if (!reference_.budget_crossed(attempt.like, attempt.ask.gpus).empty()) return;
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds()) continue;
-        attempt.latest = std::max(attempt.latest, pod.facts.stop_grace + kClaimSpare);
+        attempt.latest = std::max(attempt.latest, pod.facts.stop_grace + kNominationSpare);
     }
     if (is_held_by_reservation(state, id, attempt.latest)) return;
     if (reference_.policy.windows.empty()) attempt.latest = Duration{};

@@ -10,18 +10,18 @@ void Checker::record_eviction(const EvictPod& eviction, const ClusterState& afte
                               std::vector<Evictions>& step) {
     ++probes.evictions_sent;
     record_eviction_order(eviction);
-    if (eviction.beneficiary == ObjectKey{}) return check_drain(eviction, after);
+    if (eviction.preemptor == ObjectKey{}) return check_drain(eviction, after);
     check_eviction(eviction);
-    const auto [asked, is_new] = beneficiary_of_.try_emplace(eviction.pod.uid);
-    const bool is_asked_again = !is_new && asked->second == eviction.beneficiary;
-    asked->second = eviction.beneficiary;
+    const auto [asked, is_new] = preemptor_of_.try_emplace(eviction.pod.uid);
+    const bool is_asked_again = !is_new && asked->second == eviction.preemptor;
+    asked->second = eviction.preemptor;
     // In a new term, unanswered evictions are sent again before nominations are settled.
-    const JobId by = after.jobs.find_job(eviction.beneficiary);
+    const JobId by = after.jobs.find_job(eviction.preemptor);
     if (is_asked_again && by.exists() && !after.job(by).nomination.exists()) return;
     for (Evictions& known : step) {
-        if (known.beneficiary == eviction.beneficiary) return known.pods.push_back(eviction);
+        if (known.preemptor == eviction.preemptor) return known.pods.push_back(eviction);
     }
-    step.push_back({eviction.beneficiary, {eviction}, reference_});
+    step.push_back({eviction.preemptor, {eviction}, reference_});
 }
 
 // Nominations of this step without evictions: elastic jobs shrink for them.
@@ -29,7 +29,7 @@ Checker::Places Checker::nominated_elsewhere(const std::vector<Evictions>& step,
                                              const ClusterState& after) const {
     Places out;
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
-        const auto is_for_it = [&job = key](const Evictions& of) { return of.beneficiary == job; };
+        const auto is_for_it = [&job = key](const Evictions& of) { return of.preemptor == job; };
         if (!after.job(id).nomination.exists()) continue;
         if (std::any_of(step.begin(), step.end(), is_for_it)) continue;
         for (const PodId pod : after.job(id).pods) {
@@ -42,14 +42,14 @@ Checker::Places Checker::nominated_elsewhere(const std::vector<Evictions>& step,
 }
 
 void Checker::check_evictions(std::vector<Evictions>& step, const ClusterState& after) {
-    const Places beside = step.empty() ? Places{} : nominated_elsewhere(step, after);
+    const Places other_nominations = step.empty() ? Places{} : nominated_elsewhere(step, after);
     Places nominated_in_this_step;
     for (std::size_t i = 0; i < step.size(); ++i) {
         Evictions& of = step[i];
         for (const auto& [uid, place] : nominated_in_this_step) nominate(of.before, uid, place);
-        const JobId id = after.jobs.find_job(of.beneficiary);
+        const JobId id = after.jobs.find_job(of.preemptor);
         if (!id.exists() || !after.job(id).nomination.exists()) {
-            fail("I17", "pods are evicted for job " + to_string(of.beneficiary) +
+            fail("I17", "pods are evicted for job " + to_string(of.preemptor) +
                             ", which has no nomination");
             continue;
         }
@@ -72,7 +72,7 @@ void Checker::check_evictions(std::vector<Evictions>& step, const ClusterState& 
         for (std::size_t later = i + 1; later < step.size(); ++later) {
             restore_evicted(step[later], then);
         }
-        check_nomination(of, after, beside, std::move(then));
+        check_nomination(of, after, other_nominations, std::move(then));
     }
 }
 
@@ -97,15 +97,15 @@ void Checker::check_eviction(const EvictPod& eviction) {
     const ReferencePod& pod = found->second;
     if (!pod.is_bound() || is_terminal(pod.facts.phase)) fail("I17", what + ": it does not run");
     if (!pod.facts.has_controller) fail("I17", what + ": no controller would recreate it");
-    const auto asked = beneficiary_of_.find(eviction.pod.uid);
+    const auto asked = preemptor_of_.find(eviction.pod.uid);
     const bool is_asked_again =
-        asked != beneficiary_of_.end() && asked->second == eviction.beneficiary;
+        asked != preemptor_of_.end() && asked->second == eviction.preemptor;
     if (is_stranded(pod.facts) ||
         (is_asked_again && evicted_stranded_.contains(eviction.pod.uid))) {
         evicted_stranded_.insert(eviction.pod.uid);
         return;
     }
-    const auto job = reference_.jobs.find(eviction.beneficiary);
+    const auto job = reference_.jobs.find(eviction.preemptor);
     if (job == reference_.jobs.end()) return fail("I17", what + ": for a job without pods");
     const PodFacts& by = reference_.pods.at(*job->second.begin()).facts;
     const bool is_for_higher_priority = by.priority > pod.facts.priority &&
@@ -150,7 +150,7 @@ bool Checker::is_terminating_or_evicted(const ClusterState& state, const std::st
     const ReferencePod& pod = reference_.pods.at(uid);
     const PodId id = state.pods.find_pod(uid);
     if (is_stuck(pod, state.now())) return false;
-    return pod.facts.terminating || (id.exists() && state.pod(id).is_leaving());
+    return pod.facts.terminating || (id.exists() && state.pod(id).is_terminating());
 }
 
 // The reference model without the terminating pods on nodes of the job's pool. If the job's

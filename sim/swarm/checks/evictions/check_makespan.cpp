@@ -93,7 +93,7 @@ Checker::Lateness Checker::lateness(const ClusterState& state, const JobRow& job
 
 void Checker::check_lateness_of_victim(const EvictPod& eviction, const ClusterState& after) {
     const JobRow& victim = after.job(after.jobs.find_job(eviction.job));
-    const JobRow& by = after.job(after.jobs.find_job(eviction.beneficiary));
+    const JobRow& by = after.job(after.jobs.find_job(eviction.preemptor));
     if (lateness(after, by).may_be_late) ++probes.preempted_for_late;
     if (lateness(after, victim).is_late) {
         fail("I17",

@@ -90,7 +90,7 @@ void Checker::record_eviction_order(const EvictPod& eviction) {
     asked->second.effect = eviction.id;
     asked->second.is_refused = false;
     if (!is_new) return;                              // it is sent again, not decided again
-    if (eviction.beneficiary == ObjectKey{}) return;  // maintenance ignores the budget
+    if (eviction.preemptor == ObjectKey{}) return;  // maintenance ignores the budget
     if (may_be_moved(eviction.pod.uid)) return;
     fail("I17", "eviction of " + to_string(eviction.pod.key) +
                     ": its eviction budget of this hour is used up");

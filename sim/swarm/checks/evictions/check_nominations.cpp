@@ -24,8 +24,8 @@ bool lacks_devices(const ReferenceModel& reference, const NodeFacts& node, const
 
 void Checker::check_nomination(const Evictions& of, const ClusterState& after, const Places& others,
                                ReferenceModel then) {
-    const std::string what = "for job " + to_string(of.beneficiary) + " ";
-    const JobRow& row = after.job(after.jobs.find_job(of.beneficiary));
+    const std::string what = "for job " + to_string(of.preemptor) + " ";
+    const JobRow& row = after.job(after.jobs.find_job(of.preemptor));
     // The beneficiary starts when the slowest victim may be gone.
     for (const EvictPod& eviction : of.pods) {
         const Duration grace = reference_.pods.at(eviction.pod.uid).facts.stop_grace;
@@ -112,7 +112,7 @@ std::map<ObjectKey, std::vector<std::string>> Checker::units_of(const Evictions&
         const bool is_gang = reference_.gang_of(eviction.job).size > 0;
         units[is_gang ? eviction.job : eviction.pod.key].push_back(eviction.pod.uid);
         if (is_gang && reference_.gang_of(eviction.job).bound > 0) {
-            fail("I17", "for job " + to_string(of.beneficiary) + " only a part of gang " +
+            fail("I17", "for job " + to_string(of.preemptor) + " only a part of gang " +
                             to_string(eviction.job) + " is evicted");
         }
     }
@@ -121,7 +121,7 @@ std::map<ObjectKey, std::vector<std::string>> Checker::units_of(const Evictions&
 
 // I14: no nomination outlives its deadline or its job, or is kept although its capacity is free.
 void Checker::check_nominations(const ClusterState& state) {
-    for (const JobId id : state.nominations.claims()) {
+    for (const JobId id : state.nominations.nominated_jobs()) {
         const JobRow& job = state.job(id);
         if (job.workload.state == WorkloadState::deleting) {
             fail("I14", "job " + to_string(job.key) + " is being deleted and has a nomination");
@@ -151,7 +151,7 @@ void Checker::check_nominations(const ClusterState& state) {
         for (const std::string& model : models) {
             is_free = is_free && then.model_allowed(like, ask.gpus, model);
         }
-        if (is_free && then.limit_crossed(like, ask, LetIn::when_claimed).empty()) {
+        if (is_free && then.limit_crossed(like, ask, LetIn::when_nominated).empty()) {
             fail("I14",
                  "job " + to_string(job.key) + " has a nomination for capacity that is free");
         }

@@ -46,7 +46,7 @@ bool Checker::has_more_remaining(const ClusterState& state, const JobRow& runs,
 void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterState& after) {
     const std::string what = "eviction of " + to_string(eviction.pod.key);
     const JobId victim = after.jobs.find_job(eviction.job);
-    const JobId preemptor = after.jobs.find_job(eviction.beneficiary);
+    const JobId preemptor = after.jobs.find_job(eviction.preemptor);
     if (!victim.exists() || !preemptor.exists()) return;
     ++probes.preempted_for_shorter;
     const JobRow& by = after.job(preemptor);
@@ -71,12 +71,12 @@ void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterSt
     // The order may reverse only if one job lost work or the other ran meanwhile.
     const Duration of_victim = remaining_time(after, after.job(victim));
     const Duration of_preemptor = remaining_time(after, after.job(preemptor));
-    const auto before = remaining_at_preemption_.find({eviction.job, eviction.beneficiary});
+    const auto before = remaining_at_preemption_.find({eviction.job, eviction.preemptor});
     if (before != remaining_at_preemption_.end() && of_victim <= before->second.first &&
         of_preemptor >= before->second.second) {
         fail("I17", what + ": for a job that it had preempted for its remaining work");
     }
-    remaining_at_preemption_[{eviction.beneficiary, eviction.job}] = {of_preemptor, of_victim};
+    remaining_at_preemption_[{eviction.preemptor, eviction.job}] = {of_preemptor, of_victim};
 }
 
 // Work kept by checkpoints must not be forgotten while the preempted job waits.

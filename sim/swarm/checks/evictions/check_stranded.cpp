@@ -57,7 +57,7 @@ std::optional<ReferenceModel> Checker::without_stranded(const ClusterState& stat
         if (!pod.holds() || pod.facts.terminating || pod.facts.priority >= kSystemPriority)
             continue;
         const JobId id = state.jobs.find_job(job_of(pod.facts));
-        if (!id.exists() || state.job(id).key == but || !gives_way(state.job(id).gang.phase()))
+        if (!id.exists() || state.job(id).key == but || !yields(state.job(id).gang.phase()))
             continue;
         if (reference_.queue_of(pod.facts).pool != pool) continue;
         if (!unit_may_be_evicted(state, pod, pool, Consent::not_needed)) continue;
@@ -85,7 +85,7 @@ bool Checker::fits_restarted(const ObjectKey& job, const PodFacts& like, std::in
 bool Checker::could_restart(const ClusterState& state, JobId id, const Readiness& ready,
                             const PodFacts& like) const {
     const JobRow& job = state.job(id);
-    if (!gives_way(job.gang.phase()) || reference_.budgets_in(reference_.policy).size() > 0)
+    if (!yields(job.gang.phase()) || reference_.budgets_in(reference_.policy).size() > 0)
         return false;
     for (const PodId pod : job.pods) {
         const ReferencePod& reference_pod = reference_.pods.at(state.pod(pod).facts.uid);
@@ -125,7 +125,7 @@ void Checker::check_stranded(const ClusterState& state) {
         }
         const bool is_late =
             is_short && deadline > Duration{} && job.gang.short_since + deadline <= state.now();
-        if (is_late != gives_way(job.gang.phase())) {
+        if (is_late != yields(job.gang.phase())) {
             fail("I14",
                  "gang " + to_string(key) + (is_late ? " has" : " has not") +
                      " lacked ranks past its repair deadline, and the engine reports the opposite");

@@ -11,7 +11,7 @@ namespace gpuctl::sim {
 
 void Checker::record_new_nominations(const ClusterState& after) {
     nominated_pools_.clear();
-    for (const JobId id : after.nominations.claims()) {
+    for (const JobId id : after.nominations.nominated_jobs()) {
         for (const PodId pod_id : after.job(id).pods) {
             const PodRow& pod = after.pod(pod_id);
             if (pod.bind.state == BindState::claimed &&
@@ -24,14 +24,14 @@ void Checker::record_new_nominations(const ClusterState& after) {
     // too.
     for (const auto& [uid, pod] : reference_.pods) {
         const PodId id = after.pods.find_pod(uid);
-        const bool leaves = id.exists() && after.pod(id).is_leaving();
-        if (pod.holds() && leaves != is_leaving(pod)) {
+        const bool leaves = id.exists() && after.pod(id).is_terminating();
+        if (pod.holds() && leaves != is_terminating(pod)) {
             nominated_pools_.insert(reference_.queue_of(pod.facts).pool);
         }
     }
 }
 
-bool Checker::is_leaving(const ReferencePod& pod) {
+bool Checker::is_terminating(const ReferencePod& pod) {
     return pod.facts.terminating || pod.evicting || pod.surplus;
 }
 
@@ -39,7 +39,7 @@ bool Checker::is_leaving(const ReferencePod& pod) {
 // grace period ended long ago.
 bool Checker::counts_for_order(const ReferencePod& pod, const ClusterState& after) const {
     if (!pod.holds()) return false;
-    if (!is_leaving(pod) || is_stuck(pod, after.now())) return true;
+    if (!is_terminating(pod) || is_stuck(pod, after.now())) return true;
     const auto node = reference_.nodes.find(pod.where());
     return node == reference_.nodes.end() || !node->second.ready ||
            node->second.pool != reference_.queue_of(pod.facts).pool;

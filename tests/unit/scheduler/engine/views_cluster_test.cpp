@@ -96,13 +96,13 @@ TEST(ClusterViews, nominated_gpus_are_reserved_once_they_are_free) {
     EXPECT_EQ(there->gpus.allocated, whole_gpus(3));
     // No GPU counts twice while the evicted pods are still there.
     EXPECT_EQ(gpus_total(there->used), whole_gpus(3));
-    EXPECT_EQ(there->gpus_claimed, whole_gpus(4));
+    EXPECT_EQ(there->gpus_nominated, whole_gpus(4));
     EXPECT_EQ(there->excess, Resources{});
     const PoolView pool = list_pools(world.engine.state()).front();
     EXPECT_EQ(pool.gpus_used, whole_gpus(3));
     EXPECT_EQ(pool.gpus_excess, whole_gpus(0));
     EXPECT_EQ(pool.queues.front().held, whole_gpus(3));
-    EXPECT_EQ(pool.queues.front().claimed, whole_gpus(4));
+    EXPECT_EQ(pool.queues.front().nominated, whole_gpus(4));
     EXPECT_EQ(find_job(world.engine.state(), "", "high")->pods.front().node, "");
 }
 

@@ -100,8 +100,8 @@ TEST(Spending, a_job_fits_from_the_reported_time_on_and_not_before) {
 TEST(Spending, nominated_gpus_use_no_time_and_commit_it_as_if_they_started_now) {
     const BudgetPolicy policy = budget(100, kDay);
     Spending spending{policy, utc(1)};
-    spending.claim(whole_gpus(4), kHour * 2);
-    spending.claim(whole_gpus(1), Duration{});
+    spending.add_nomination(whole_gpus(4), kHour * 2);
+    spending.add_nomination(whole_gpus(1), Duration{});
     EXPECT_EQ(spending.committed(utc(1)), gpu_hours(8 + 24));
     EXPECT_EQ(spending.used(utc(1, 20)), GpuTime{});
     EXPECT_EQ(spending.committed(utc(1, 20)), gpu_hours(8 + 4));
@@ -110,9 +110,9 @@ TEST(Spending, nominated_gpus_use_no_time_and_commit_it_as_if_they_started_now) 
     EXPECT_EQ(spending.carried(), GpuTime{});
     EXPECT_EQ(spending.committed(utc(2)), gpu_hours(8 + 24))
         << "it may start in the next period as well";
-    spending.unclaim(whole_gpus(4), kHour * 2);
-    spending.unclaim(whole_gpus(1), Duration{});
-    EXPECT_EQ(spending.claimed(), GpuMilli{});
+    spending.withdraw_nomination(whole_gpus(4), kHour * 2);
+    spending.withdraw_nomination(whole_gpus(1), Duration{});
+    EXPECT_EQ(spending.nominated(), GpuMilli{});
     EXPECT_EQ(spending.committed(utc(2)), GpuTime{});
 }
 
@@ -121,11 +121,11 @@ TEST(Spending, nominated_gpus_use_no_time_and_commit_it_as_if_they_started_now) 
 TEST(Spending, next_to_a_nomination_more_time_is_left_towards_the_end_of_the_period) {
     const BudgetPolicy policy = budget(17, kDay);
     Spending spending{policy, utc(1)};
-    spending.claim(whole_gpus(8), kHour * 2);
+    spending.add_nomination(whole_gpus(8), kHour * 2);
     const Instant from =
-        spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(1), utc(1));
+        spending.fits_with_nominations_from(whole_gpus(2), kHour, gpu_hours(1), utc(1));
     EXPECT_EQ(from, utc(1, 22) + Duration::seconds(450)) << "the nomination needs 15 from then on";
-    EXPECT_EQ(spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(-16), utc(1)),
+    EXPECT_EQ(spending.fits_with_nominations_from(whole_gpus(2), kHour, gpu_hours(-16), utc(1)),
               utc(2));
 }
 

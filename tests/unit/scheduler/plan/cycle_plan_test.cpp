@@ -106,7 +106,7 @@ TEST_F(PlanOfACycle, names_the_victim_its_beneficiary_and_the_nomination) {
     const CyclePlan& plan = after_one_cycle();
     ASSERT_EQ(plan.evicted.size(), 1U);
     EXPECT_EQ(plan.evicted.front().pod, pod_id("low"));
-    EXPECT_EQ(plan.evicted.front().beneficiary, job("high"));
+    EXPECT_EQ(plan.evicted.front().preemptor, job("high"));
     EXPECT_EQ(plan.evicted.front().cause, EvictionCause::preempted);
     ASSERT_EQ(plan.nominated.size(), 1U);
     EXPECT_EQ(plan.nominated.front().job, job("high"));

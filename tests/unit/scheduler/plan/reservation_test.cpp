@@ -39,7 +39,7 @@ protected:
         world.add(world.nodes.at("a"));
         world.run();
     }
-    [[nodiscard]] std::uint64_t searches() const { return world.engine.figures().promise_searches; }
+    [[nodiscard]] std::uint64_t searches() const { return world.engine.figures().reservation_searches; }
     EngineWorld world;
     Instant begin;
 };

@@ -288,14 +288,14 @@ TEST(Usage, views_show_the_shares_that_the_next_input_uses) {
     const ClusterState& state = world.engine.state();
     const auto seen = [&state] {
         const TurnView turn = *turn_of(state, {"team-a", "next"});
-        std::vector<std::int64_t> shares{turn.tenant_share, turn.tenant_lately};
+        std::vector<std::int64_t> shares{turn.tenant_share, turn.tenant_recent_usage};
         for (const QueueView& queue : list_queues(state)) {
             shares.push_back(queue.share);
             shares.push_back(queue.used.gpus.value());
         }
         for (const TurnView::Level& level : turn.levels) {
             shares.push_back(level.share);
-            shares.push_back(level.lately);
+            shares.push_back(level.recent_usage);
         }
         return shares;
     };
@@ -313,10 +313,10 @@ TEST(Usage, views_show_the_shares_that_the_next_input_uses) {
                    effects);
         const auto turn = *turn_of(copy->state(), {"team-a", "next"});
         EXPECT_EQ(looked[0], turn.tenant_share) << later_s;
-        EXPECT_EQ(looked[1], turn.tenant_lately) << later_s;
+        EXPECT_EQ(looked[1], turn.tenant_recent_usage) << later_s;
         EXPECT_EQ(looked[2], list_queues(copy->state())[0].share) << later_s;
         EXPECT_EQ(looked[3], list_queues(copy->state())[0].used.gpus.value()) << later_s;
-        EXPECT_EQ(looked.back(), turn.levels.back().lately) << later_s;
+        EXPECT_EQ(looked.back(), turn.levels.back().recent_usage) << later_s;
     }
     EXPECT_NE(seen(), before);
 }

@@ -15,11 +15,11 @@ class RetentionTest : public testing::Test {
 protected:
     RetentionTest() { world.add(node("a", 8)); }
 
-    void keep(std::int32_t detailed, std::int32_t maximum, Duration kept_for) {
+    void keep(std::int32_t detailed, std::int32_t maximum, Duration find_reservation) {
         Policy policy;
         policy.finished_jobs_detailed = detailed;
         policy.finished_jobs_maximum = maximum;
-        policy.finished_jobs_kept_for = kept_for;
+        policy.finished_jobs_kept_for = find_reservation;
         world.set(policy);
     }
     void submit(const std::string& name, JobKind kind = JobKind::training) {

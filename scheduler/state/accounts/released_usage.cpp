@@ -1,13 +1,13 @@
-#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/accounts/released_usage.hpp"
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 
 namespace gpuctl {
 
-void Relief::clear() {
+void ReleasedUsage::clear() {
     queues_.clear();
     tenants_.clear();
     in_pools_.clear();
@@ -17,7 +17,7 @@ void Relief::clear() {
     models_.clear();
 }
 
-Relief::OfQueue& Relief::of(QueueId queue) {
+ReleasedUsage::OfQueue& ReleasedUsage::of(QueueId queue) {
     if (queues_.size() <= queue.value()) queues_.resize(queue.value() + 1);
     return queues_[queue.value()];
 }
@@ -39,19 +39,19 @@ GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodR
 
 }  // namespace
 
-void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
+void ReleasedUsage::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
     const PodRow& pod = state.pod(id);
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus * sign;
-    const bool is_claimed = !on.exists() && pod.bind.state == BindState::claimed;
+    const bool is_nominated = !on.exists() && pod.bind.state == BindState::claimed;
     const auto more = [&] {
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
-        return OfModel{model, gpus, is_claimed ? gpus : GpuMilli{}};
+        return OfModel{model, gpus, is_nominated ? gpus : GpuMilli{}};
     };
-    if (job.queue.exists() && !state.pool(job.pool).models_kept.empty()) {
+    if (job.queue.exists() && !state.pool(job.pool).reserved_models.empty()) {
         add_of_model(models_[job.pool], more());
     }
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
@@ -59,14 +59,14 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     }
 }
 
-void Relief::add_to_come(const ClusterState& state, PodId id, std::int64_t sign) {
+void ReleasedUsage::add_to_come(const ClusterState& state, PodId id, std::int64_t sign) {
     const PodRow& pod = state.pod(id);
     const JobRow& job = state.job(pod.job);
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, Kind::to_come, sign);
 }
 
-void Relief::add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
+void ReleasedUsage::add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
                          GpuMilli more) {
     const OfModel off{std::string{model}, GpuMilli{} - more, GpuMilli{}};
     add_of_model(models_[job.pool], off);
@@ -75,7 +75,7 @@ void Relief::add_to_come(const ClusterState& state, const JobRow& job, std::stri
     }
 }
 
-void Relief::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus) {
+void ReleasedUsage::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus) {
     const auto known = std::find_if(in_pools_.begin(), in_pools_.end(),
                                     [&](const auto& entry) { return entry.first == where; });
     if (known == in_pools_.end()) {
@@ -85,7 +85,7 @@ void Relief::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus
     }
 }
 
-void Relief::add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
+void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
                         std::int64_t sign) {
     const Shape& shape = state.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
@@ -112,7 +112,7 @@ void Relief::add_to_job(const ClusterState& state, const JobRow& job, const PodR
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
     of(job.queue).direct += shape.gpus * sign;
     if (!is_to_come && pod.bind.state == BindState::claimed)
-        of(job.queue).claimed += shape.gpus * sign;
+        of(job.queue).nominated += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         of(queue).held.add(load, sign);
         of(queue).jobs += jobs;
@@ -122,13 +122,13 @@ void Relief::add_to_job(const ClusterState& state, const JobRow& job, const PodR
     }
 }
 
-void Relief::add_all(const Relief& other) {
+void ReleasedUsage::add_all(const ReleasedUsage& other) {
     for (std::size_t i = 0; i < other.queues_.size(); ++i) {
         const OfQueue& from = other.queues_[i];
         OfQueue& to = of(QueueId{static_cast<std::uint32_t>(i)});
         to.held.add(from.held);
         to.direct += from.direct;
-        to.claimed += from.claimed;
+        to.nominated += from.nominated;
         to.jobs += from.jobs;
         to.committed += from.committed;
         for (const OfModel& one : from.models) add_of_model(to.models, one);
@@ -148,118 +148,118 @@ void Relief::add_all(const Relief& other) {
     }
 }
 
-Load Relief::of_queue(QueueId queue) const {
+Load ReleasedUsage::of_queue(QueueId queue) const {
     const OfQueue* found = find(queue);
     return found == nullptr ? Load{} : found->held;
 }
 
-GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
+GpuMilli ReleasedUsage::of_model(QueueId queue, std::string_view model) const {
     const OfQueue* found = find(queue);
     return found == nullptr ? GpuMilli{} : sum_of_model(found->models, model).gpus;
 }
 
-GpuMilli Relief::claimed_of_model(QueueId queue, std::string_view model) const {
+GpuMilli ReleasedUsage::nominated_of_model(QueueId queue, std::string_view model) const {
     const OfQueue* found = find(queue);
-    return found == nullptr ? GpuMilli{} : sum_of_model(found->models, model).claimed;
+    return found == nullptr ? GpuMilli{} : sum_of_model(found->models, model).nominated;
 }
 
-void Relief::add_of_model(std::vector<OfModel>& models, const OfModel& more) {
+void ReleasedUsage::add_of_model(std::vector<OfModel>& models, const OfModel& more) {
     for (OfModel& one : models) {
         if (one.model != more.model) continue;
         one.gpus += more.gpus;
-        one.claimed += more.claimed;
+        one.nominated += more.nominated;
         return;
     }
     models.push_back(more);
 }
 
-GpuMilli Relief::of_model(PoolId pool, std::string_view model) const {
+GpuMilli ReleasedUsage::of_model(PoolId pool, std::string_view model) const {
     const auto found = models_.find(pool);
     return found == models_.end() ? GpuMilli{} : sum_of_model(found->second, model).gpus;
 }
 
 // Names of one model may be spelled in several ways.
-Relief::OfModel Relief::sum_of_model(const std::vector<OfModel>& models, std::string_view model) {
+ReleasedUsage::OfModel ReleasedUsage::sum_of_model(const std::vector<OfModel>& models, std::string_view model) {
     OfModel sum;
     for (const OfModel& one : models) {
         if (!same_gpu_model(one.model, model)) continue;
         sum.gpus += one.gpus;
-        sum.claimed += one.claimed;
+        sum.nominated += one.nominated;
     }
     return sum;
 }
 
-std::int64_t Relief::jobs_of(QueueId queue) const {
+std::int64_t ReleasedUsage::jobs_of(QueueId queue) const {
     const OfQueue* found = find(queue);
     return found == nullptr ? 0 : found->jobs;
 }
 
-Load Relief::of_tenant(TenantId tenant) const {
+Load ReleasedUsage::of_tenant(TenantId tenant) const {
     return tenant.value() < tenants_.size() ? tenants_[tenant.value()] : Load{};
 }
 
-GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
+GpuMilli ReleasedUsage::of_tenant(TenantId tenant, PoolId pool) const {
     for (const auto& [in_pool, gpus] : in_pools_) {
         if (in_pool == std::pair{tenant, pool}) return gpus;
     }
     return {};
 }
 
-GpuMilli Relief::of_the_rest(PoolId pool) const {
+GpuMilli ReleasedUsage::of_the_rest(PoolId pool) const {
     const auto found = rest_.find(pool);
     return found == rest_.end() ? GpuMilli{} : found->second;
 }
 
-GpuTime Relief::of_budget(QueueId queue) const {
+GpuTime ReleasedUsage::of_budget(QueueId queue) const {
     const OfQueue* found = find(queue);
     return found == nullptr ? GpuTime{} : found->committed;
 }
 
-GpuTime Relief::of_budget(TenantId tenant, PoolId pool) const {
+GpuTime ReleasedUsage::of_budget(TenantId tenant, PoolId pool) const {
     const auto found = committed_.find({tenant, pool});
     return found == committed_.end() ? GpuTime{} : found->second;
 }
 
-Relief::OfJob Relief::of_job(const ClusterState& state, const JobRow& job) const {
+ReleasedUsage::OfJob ReleasedUsage::of_job(const ClusterState& state, const JobRow& job) const {
     if (job.pods.empty()) return {};
     const auto found = jobs_.find(state.pod(job.pods.front()).job);
     return found == jobs_.end() ? OfJob{} : found->second;
 }
 
-GpuMilli Relief::kept(const ClusterState& state, QueueId queue, QueueId leaf, GpuMilli more) const {
+GpuMilli ReleasedUsage::held_or_reserved(const ClusterState& state, QueueId queue, QueueId leaf, GpuMilli more) const {
     const QueueRow& row = state.queue(queue);
     GpuMilli sum = row.direct.gpus;
     if (const OfQueue* found = find(queue)) sum -= found->direct;
     if (queue == leaf) sum += more;
-    for (const QueueId child : row.children) sum += kept(state, child, leaf, more);
-    return std::max(row.keeps, sum);
+    for (const QueueId child : row.children) sum += held_or_reserved(state, child, leaf, more);
+    return std::max(row.not_lent, sum);
 }
 
-Relief::Unclaimed Relief::unclaimed(const ClusterState& state, QueueId queue,
-                                    const Relief* relief) {
+ReleasedUsage::HeldWithoutNominations ReleasedUsage::held_without_nominations(const ClusterState& state, QueueId queue,
+                                    const ReleasedUsage* released) {
     const QueueRow& row = state.queue(queue);
-    Unclaimed sum;
-    sum.held = row.direct.gpus - row.claimed;
-    if (relief != nullptr) {
-        const OfQueue* found = relief->find(queue);
-        if (found != nullptr) sum.held -= found->direct - found->claimed;
+    HeldWithoutNominations sum;
+    sum.held = row.direct.gpus - row.nominated;
+    if (released != nullptr) {
+        const OfQueue* found = released->find(queue);
+        if (found != nullptr) sum.held -= found->direct - found->nominated;
     }
-    sum.kept = sum.held;
+    sum.held_or_reserved = sum.held;
     for (const QueueId child : row.children) {
-        const Unclaimed below = unclaimed(state, child, relief);
+        const HeldWithoutNominations below = held_without_nominations(state, child, released);
         sum.held += below.held;
-        sum.kept += below.kept;
+        sum.held_or_reserved += below.held_or_reserved;
     }
-    sum.kept = std::max(row.keeps, sum.kept);
+    sum.held_or_reserved = std::max(row.not_lent, sum.held_or_reserved);
     return sum;
 }
 
-bool Relief::claims_are_kept(const ClusterState& state, const PoolRow& pool, const Relief* relief) {
-    if (state.nominations.claims().empty() || planted(PlantedBug::claims_fill_guarantees))
+bool ReleasedUsage::reserves_without_nominations(const ClusterState& state, const PoolRow& pool, const ReleasedUsage* released) {
+    if (state.nominations.nominated_jobs().empty() || has_fault(SeededFault::nominations_fill_guarantees))
         return false;
     return std::any_of(pool.roots.begin(), pool.roots.end(), [&](QueueId root) {
-        const Unclaimed sum = unclaimed(state, root, relief);
-        return sum.kept > sum.held;
+        const HeldWithoutNominations sum = held_without_nominations(state, root, released);
+        return sum.held_or_reserved > sum.held;
     });
 }
 

@@ -15,7 +15,7 @@ bool ends_some_day(const PodRow& pod);
 Instant began_at(const PodRow& pod);
 // The end of a pod with nominated room by its run-time limit, as if it began when the nomination
 // ends. Never: it has no limit.
-Instant claimed_end(const ClusterState& state, const PodRow& pod);
+Instant nominated_end(const ClusterState& state, const PodRow& pod);
 
 // Pods with an end, in the order of their ends: running pods and pods with nominated room. Without
 // the latter, a reservation would be lost while jobs that must end before it wait for their victims
@@ -24,29 +24,29 @@ class Ends {
 public:
     explicit Ends(const ClusterState& state);
     [[nodiscard]] bool has_more() const {
-        return next_ != runs_.end() || next_claimed_ < claimed_.size();
+        return next_ != runs_.end() || next_nominated_ < nominated_.size();
     }
     [[nodiscard]] Instant at() const {
-        return is_claimed_next() ? next_claim().first : next_->first;
+        return is_nominated_next() ? next_nominated().first : next_->first;
     }
     PodId take() {
-        return is_claimed_next() ? claimed_[next_claimed_++].second : (next_++)->second;
+        return is_nominated_next() ? nominated_[next_nominated_++].second : (next_++)->second;
     }
 
 private:
     using End = std::pair<Instant, PodId>;
-    [[nodiscard]] const End& next_claim() const { return claimed_[next_claimed_]; }
-    [[nodiscard]] bool is_claimed_next() const {
-        if (next_claimed_ == claimed_.size()) return false;
-        return next_ == runs_.end() || next_claim().first < next_->first;
+    [[nodiscard]] const End& next_nominated() const { return nominated_[next_nominated_]; }
+    [[nodiscard]] bool is_nominated_next() const {
+        if (next_nominated_ == nominated_.size()) return false;
+        return next_ == runs_.end() || next_nominated().first < next_->first;
     }
     const RunTimes::Ends& runs_;
     RunTimes::Ends::const_iterator next_;
-    std::vector<End> claimed_;
-    std::size_t next_claimed_ = 0;
+    std::vector<End> nominated_;
+    std::size_t next_nominated_ = 0;
 };
 
 // True if work with this limit that starts at `start` has ended by the reserved time.
-bool is_over_by(Instant moment, Instant start, Duration limit);
+bool is_over_by(Instant time, Instant start, Duration limit);
 
 }  // namespace gpuctl

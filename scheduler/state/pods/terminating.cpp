@@ -1,8 +1,8 @@
-#include "scheduler/state/pods/leaving.hpp"
+#include "scheduler/state/pods/terminating.hpp"
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/accounts/quota.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/tree/queue_chain.hpp"
@@ -24,31 +24,31 @@ bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& 
 
 bool has_limits_for_all(const ClusterState& state, PoolId id) {
     const PoolRow& pool = state.pool(id);
-    return pool.reserve() > GpuMilli{} || !pool.models_kept.empty() ||
+    return pool.reserve() > GpuMilli{} || !pool.reserved_models.empty() ||
            std::any_of(pool.queues.begin(), pool.queues.end(),
-                       [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
+                       [&state](QueueId queue) { return state.queue(queue).not_lent > GpuMilli{}; });
 }
 
-Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
+Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
                           const std::vector<Placement>& round) {
-    std::vector<PodId> leaving;
-    state.pods.read_leaving(job.pool, leaving);
+    std::vector<PodId> terminating_pods;
+    state.pods.read_terminating(job.pool, terminating_pods);
     Load ask;
     for (const Placement& one : round) ask.add(state.shape_of(one.pod).load());
     if (lacks_quota(state, job, ask)) {
-        add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
+        add_terminating_of_other_pools(state, job.tenant, job.pool, terminating_pods);
     }
-    if (leaving.empty()) return {};
+    if (terminating_pods.empty()) return {};
     const bool all_count = has_limits_for_all(state, job.pool);
     Duration longest;
-    for (const PodId id : leaving) {
+    for (const PodId id : terminating_pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_beside = std::any_of(
+        const bool is_on_its_nodes = std::any_of(
             round.begin(), round.end(), [&pod](const auto& one) { return one.node == pod.node; });
         const bool is_here = state.node(pod.node).pool == job.pool;
         const bool counts = pod.job.exists() && ((all_count && is_here) ||
                                                  shares_a_limit(state, job, state.job(pod.job)));
-        if (!is_beside && !counts) continue;
+        if (!is_on_its_nodes && !counts) continue;
         const Duration left =
             pod.leaves_at.happened() ? pod.leaves_at - state.now() : pod.facts.stop_grace;
         longest = std::max(longest, left);
@@ -59,14 +59,14 @@ Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
 // It is on its way out, or stays after all: what leaves anyway may be so much that stopping others
 // as well makes enough room, and what stays may be what a job waited for instead of stopping
 // others.
-void Pods::note_leaving(PodId id) {
+void Pods::note_termination(PodId id) {
     const PodRow& pod = pods_[id.value()];
-    if (pod.node.exists()) maybe_leaving_.insert(id);
-    if (!pod.node.exists() || planted(PlantedBug::forget_new_victims)) return;
+    if (pod.node.exists()) maybe_terminating_.insert(id);
+    if (!pod.node.exists() || has_fault(SeededFault::forget_new_victims)) return;
     const PoolId pool = state_.nodes.rows()[pod.node.value()].pool;
     if (!pool.exists()) return;
-    state_.tree.note_leaving(pool);
-    if (pod.job.exists()) state_.tree.note_leaving(state_.jobs.rows()[pod.job.value()].tenant);
+    state_.tree.note_termination(pool);
+    if (pod.job.exists()) state_.tree.note_termination(state_.jobs.rows()[pod.job.value()].tenant);
     state_.session.note_news();
 }
 

@@ -25,17 +25,17 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
 }
 
 // If the start time is unknown, what becomes free on some nodes is kept for the head.
-void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+void explain_head_reservation(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
-    const HeadReservation& promise = state.pool(job.pool).reservations.head;
-    if (!promise.job.exists()) return;
-    const JobRow& head = state.job(promise.job);
-    const bool has_time = promise.at.happened();
+    const HeadReservation& head_reservation = state.pool(job.pool).reservations.head;
+    if (!head_reservation.job.exists()) return;
+    const JobRow& head = state.job(head_reservation.job);
+    const bool has_time = head_reservation.at.happened();
     const Duration waited = state.now() - head.submitted_at;
-    const Duration until = std::max(promise.at - state.now(), Duration{});
+    const Duration until = std::max(head_reservation.at - state.now(), Duration{});
     const Figure figure =
         has_time ? Figure{"promised_in_ms", until.ms()} : Figure{"waited_ms", waited.ms()};
-    if (promise.job == id) {
+    if (head_reservation.job == id) {
         if (out.empty() || (has_time && out.front().reason == Reason::reserved)) return;
         out.front().figures.push_back(figure);
         out.front().facts.push_back(has_time ? Fact{fact::HasReservation{until}}

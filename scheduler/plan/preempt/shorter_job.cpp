@@ -1,9 +1,9 @@
-#include "scheduler/plan/preempt/shorter.hpp"
+#include "scheduler/plan/preempt/shorter_job.hpp"
 
 #include <algorithm>
 
 #include "scheduler/base/log2.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/base/wide.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 
@@ -23,7 +23,7 @@ std::int64_t shrunk(std::int64_t by) {
 // The work that a preemption would lose, as run time of the whole unit.
 Duration time_lost(const EvictionUnit& unit) {
     const std::int64_t milli = std::max<std::int64_t>(unit.gpus.value(), 1);
-    return Duration{times_ratio(unit.price_gpu_ms, kGpuMilliPerGpu, milli)};
+    return Duration{times_ratio(unit.cost_gpu_ms, kGpuMilliPerGpu, milli)};
 }
 
 // When a preemption will cost less than now; never: the unit has no checkpoints, or one was just
@@ -54,13 +54,13 @@ std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duratio
 
 }  // namespace
 
-void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_left) {
+void StoppableWork::read(const ClusterState& state, PoolId pool, RemainingWork& remaining_work) {
     const PoolRow& row = state.pool(pool);
-    if (is_known_ && pool_ == pool && changes_ == row.changes && leaving_ == row.leaving) return;
+    if (is_known_ && pool_ == pool && changes_ == row.changes && terminations_ == row.terminations) return;
     is_known_ = true;
     pool_ = pool;
     changes_ = row.changes;
-    leaving_ = row.leaving;
+    terminations_ = row.terminations;
     find_candidates(
         state, pool,
         [&state](const JobRow& job) {
@@ -72,35 +72,35 @@ void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_
     for (EvictionUnit& unit : found_.units) {
         const JobRow& job = state.job(unit.job);
         if (shortest_from(state, job) <= state.now()) continue;
-        const Duration spare = WorkLeft::goes_on_for(state, job);
-        if (spare > Duration{} && !planted(PlantedBug::stop_who_has_to_go_on)) {
+        const Duration spare = RemainingWork::goes_on_for(state, job);
+        if (spare > Duration{} && !has_fault(SeededFault::preempt_makespan_critical_jobs)) {
             turns_in_ = std::min(turns_in_.value_or(spare), spare);
             continue;
         }
         const Duration cost = time_lost(unit);
         const Instant cheaper_at = next_checkpoint(state, unit);
-        units_.push_back({std::move(unit), work_left.of_running(state, job, cost),
-                          work_left.time_left(state, job) - cost,
+        units_.push_back({std::move(unit), remaining_work.of_running(state, job, cost),
+                          remaining_work.remaining_time(state, job) - cost,
                           state.run_times.stated_left(job) <= Duration{}, cheaper_at,
-                          work_left.of_running(state, job, Duration{})});
+                          remaining_work.of_running(state, job, Duration{})});
     }
     found_.units.clear();
     std::stable_sort(units_.begin(), units_.end(),
                      [](const Unit& a, const Unit& b) { return a.size > b.size; });
 }
 
-Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
+ShorterJob::ShorterJob(const ClusterState& state, const JobRow& job, RemainingWork& left)
     : state_(state), job_(job), left_(left) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
-    own_time_ = left_.time_left(state, job);
+    own_time_ = left_.remaining_time(state, job);
     own_ = left_.of_waiting(state, job);
     is_due_ = policy.mode == PreemptionMode::due;
     const std::int64_t gain = std::max(policy.gain_percent, 100);
     enough_ = own_ + 1;
     if (!is_due_) enough_ += log2_fixed(static_cast<std::uint64_t>(gain)) - log2_fixed(100);
-    if (planted(PlantedBug::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
-    const auto begin_by = WorkLeft::begin_by(state, job);
-    is_late_ = begin_by && *begin_by <= state.now() && !planted(PlantedBug::long_jobs_begin_last);
+    if (has_fault(SeededFault::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
+    const auto begin_by = RemainingWork::begin_by(state, job);
+    is_late_ = begin_by && *begin_by <= state.now() && !has_fault(SeededFault::long_jobs_begin_last);
     if (is_late_) enough_ = kSizeOfAged;
     first_from_ = shortest_from(state, job);
     if (first_from_ <= state.now()) own_ = enough_ = kSizeOfAged;
@@ -109,12 +109,12 @@ Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
     }
 }
 
-bool Shorter::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
+bool ShorterJob::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
     return state.pod(pod).facts.preempts &&
            state.run_times.preemption_of(job) != PreemptionMode::priority;
 }
 
-bool Shorter::may_stop(const JobRow& other) const {
+bool ShorterJob::may_stop(const JobRow& other) const {
     if (other.key == job_.key || other.priority > job_.priority) return false;
     if (other.queue != job_.queue) {
         const reclaim::Sides meet = reclaim::sides(state_, job_.queue, other.queue);
@@ -126,9 +126,9 @@ bool Shorter::may_stop(const JobRow& other) const {
     return true;
 }
 
-void Shorter::choose(const StoppableWork& work, Candidates& out) const {
+void ShorterJob::choose(const StoppableWork& work, Candidates& out) const {
     out.units.clear();
-    out.leaving = work.all().leaving;
+    out.terminating_pods = work.all().terminating_pods;
     out.look_again_at = work.all().look_again_at;
     if (first_from_ > state_.now()) out.note_look_again(first_from_);
     const bool is_guessed = job_.run.time_expected <= Duration{};
@@ -161,9 +161,9 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     }
 }
 
-Cause Shorter::why(const JobRow& other) {
+Cause ShorterJob::why(const JobRow& other) {
     const auto left = [&](const JobRow& job) {
-        return left_.time_left(state_, job);
+        return left_.remaining_time(state_, job);
     };
     const Duration remaining = left(job_);
     if (is_late_) return cause::MustStartNow{job_.key, remaining};

@@ -1,8 +1,8 @@
 #pragma once
-// Seeded faults: known bugs that a build with GPUCTL_PLANTED can switch on, to check that the tests
-// detect them (mutation testing). In any other build planted() is a constant, and the compiler
-// removes the code that depends on it. Only .cpp files may call planted(), because headers are
-// shared with objects that are built without GPUCTL_PLANTED; tools/tidy refuses a call in a header.
+// Seeded faults: known bugs that a build with GPUCTL_SEEDED_FAULTS can switch on, to check that the tests
+// detect them (mutation testing). In any other build has_fault() is a constant, and the compiler
+// removes the code that depends on it. Only .cpp files may call has_fault(), because headers are
+// shared with objects that are built without GPUCTL_SEEDED_FAULTS; tools/tidy refuses a call in a header.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gpuctl {
 
 // X(name, the effect of the fault). docs/simulation.md lists how soon each fault is detected.
 // clang-format off
-#define GPUCTL_PLANTED_BUGS(X) \
+#define GPUCTL_FAULT_TABLE(X) \
     X(forget_assumed_on_recovery, \
       "After a restart, unanswered binds are sent again, but hold no capacity.") \
     X(skip_queue_maximum, \
@@ -39,7 +39,7 @@ namespace gpuctl {
       "A pod that has ended still holds its node.") \
     X(equal_shares_by_age, \
       "Equal shares: usage in the current tick does not break the tie.") \
-    X(leavers_have_had_their_turn, \
+    X(count_terminating_in_order, \
       "Order of queues: what terminating pods hold counts until they are gone.") \
     X(terminating_pods_free_room, \
       "A terminating pod counts as gone.") \
@@ -91,17 +91,17 @@ namespace gpuctl {
       "A gang that ran and lacks ranks may be evicted before its deadline.") \
     X(stop_no_stranded_gangs, \
       "A gang that ran and lacks ranks keeps its capacity for ever.") \
-    X(start_anew_in_vain, \
+    X(restart_gangs_without_room, \
       "A gang that lacks ranks is evicted to start elsewhere although it fits nowhere.") \
     X(no_timer_for_stranded_gangs, \
       "No timer wakes waiting jobs when a gang has lacked ranks for too long.") \
-    X(tell_nobody_of_stranded_gangs, \
+    X(wake_no_job_for_stranded_gangs, \
       "Refused jobs are not woken when a gang has lacked ranks for too long.") \
     X(forget_stranded_gangs_on_disk, \
       "The time since which a gang lacks ranks is not stored.") \
     X(roll_back_all_but_one, \
       "A roll-back leaves the last rank behind.") \
-    X(tell_half_a_gang, \
+    X(report_half_a_gang, \
       "A half-started gang is reported as started.") \
     X(keep_unfit_members, \
       "A reservation on a node that was removed or shrank is kept.") \
@@ -193,9 +193,9 @@ namespace gpuctl {
       "Usage of a queue is not charged to the queues above it.") \
     X(borrow_one_too_many, \
       "A queue may borrow one GPU more than its borrowing limit.") \
-    X(keep_no_model_back, \
+    X(lend_whole_model_guarantees, \
       "A guarantee of a GPU model is lent completely, whatever the lending limit.") \
-    X(keep_nothing_back, \
+    X(lend_whole_guarantees, \
       "Guarantees are lent completely, whatever the lending limit.") \
     X(one_job_too_many, \
       "A queue may run one job more than its limit.") \
@@ -211,15 +211,15 @@ namespace gpuctl {
       "Past usage does not decay.") \
     X(forget_usage_on_disk, \
       "Past usage is not stored.") \
-    X(nobody_ages, \
+    X(ignore_ageing, \
       "Waiting does not raise the priority of a job.") \
     X(one_order_for_all, \
       "Every queue and pool orders by fair share, whatever its policy states.") \
     X(compare_leaves_only, \
       "Queues are compared as if all of them were directly below the pool.") \
-    X(ignore_promises, \
+    X(ignore_head_reservations, \
       "Jobs pass the head of the line although they delay its reservation.") \
-    X(promise_without_limit, \
+    X(backfill_without_limit, \
       "Jobs without a run-time limit pass the head of the line.") \
     X(keep_room_at_once, \
       "Nodes are kept for the head of the line however short it has waited.") \
@@ -231,13 +231,13 @@ namespace gpuctl {
       "A cached reservation is reported again after the pool has changed.") \
     X(evict_all_but_one, \
       "The last victim of a decision is not evicted.") \
-    X(keep_no_claim, \
+    X(keep_no_nomination, \
       "The capacity that victims release is not nominated for a job.") \
-    X(forget_claims, \
+    X(forget_nominations, \
       "When nominated capacity is free, its job is not woken.") \
     X(forget_new_victims, \
       "When a pod becomes evictable for a job, the job is not woken: a lost wake-up.") \
-    X(no_timer_for_claims, \
+    X(no_timer_for_nominations, \
       "No timer wakes a job whose nomination has expired.") \
     X(forget_evictions_on_disk, \
       "The number of evictions of a job is not stored.") \
@@ -261,7 +261,7 @@ namespace gpuctl {
       "Pods that only a higher priority may preempt are also reclaimed.") \
     X(preempt_half_a_gang, \
       "Only one rank of a gang is preempted.") \
-    X(preempt_in_vain, \
+    X(preempt_without_fit, \
       "Victims are evicted without a proof that the job fits afterwards.") \
     X(reclaim_guarantees, \
       "A queue has to return more than it borrowed.") \
@@ -271,19 +271,19 @@ namespace gpuctl {
       "Lent guarantees are not reclaimed.") \
     X(reclaim_gpus_only, \
       "Work without GPUs that blocks the CPU or memory of guaranteed GPUs stays.") \
-    X(keep_stale_claims, \
+    X(keep_stale_nominations, \
       "A nomination on a node that accepts no more work is kept and used.") \
     X(keep_empty_devices_open, \
       "A GPU without any fraction left does not become whole again.") \
     X(overfill_a_gpu, \
       "A GPU takes a fraction that exceeds its free rest by a tenth of a GPU.") \
-    X(forget_who_leaves, \
+    X(forget_termination_times, \
       "The end of terminating pods is unknown.") \
     X(last_part_leaves_its_share, \
       "Victims: the last fraction on a GPU is assumed to release only itself.") \
-    X(claim_no_device, \
+    X(nominate_no_device, \
       "Nominations of fractions of a GPU are used without their device.") \
-    X(start_at_once_after_a_claim, \
+    X(ignore_termination_before_windows, \
       "Victims: the time until they have terminated does not count before a window.") \
     X(bind_without_device, \
       "The bind of a fraction does not name its GPU.") \
@@ -291,9 +291,9 @@ namespace gpuctl {
       "The GPU of a fraction is not stored.") \
     X(miss_a_changed_node, \
       "The node that changed last is evaluated by its previous state.") \
-    X(claims_fill_guarantees, \
+    X(nominations_fill_guarantees, \
       "Nominated capacity counts as held where a guarantee is reserved.") \
-    X(promise_past_the_untried, \
+    X(reserve_past_the_untried, \
       "A continued Plan makes a new reservation before all jobs were tried.") \
     X(any_rack_will_do, \
       "Gangs that require one rack start on any nodes.") \
@@ -305,7 +305,7 @@ namespace gpuctl {
       "Elastic jobs keep all their ranks while other jobs wait.") \
     X(shrink_below_the_minimum, \
       "An elastic job releases one rank too many.") \
-    X(shrink_for_anybody, \
+    X(shrink_for_lower_priority, \
       "Elastic jobs release ranks for jobs of lower priority, too.") \
     X(shrink_in_its_pool_alone, \
       "Ranks in other pools keep the quota of their namespace when a job lacks it.") \
@@ -321,11 +321,11 @@ namespace gpuctl {
       "The number of ranks of an elastic job is not stored.") \
     X(long_jobs_begin_last, \
       "A job that must begin now is ordered by its remaining work, behind shorter jobs.") \
-    X(hurry_who_missed_the_target, \
+    X(hurry_jobs_past_the_target, \
       "A job that has waited longer than the pool's waitTarget still precedes others for it.") \
     X(no_timer_for_wait_targets, \
       "No timer wakes a job that nears the pool's waitTarget: a lost wake-up.") \
-    X(stop_who_has_to_go_on, \
+    X(preempt_makespan_critical_jobs, \
       "A job that would run alone at the end is preempted for shorter work.") \
     X(due_by_length_alone, \
       "The due time of a job does not depend on its submission time.") \
@@ -347,7 +347,7 @@ namespace gpuctl {
       "Maintenance: a drain evicts every pod with a controller.") \
     X(forget_postponed_drains, \
       "Maintenance: postponed evictions are not requested again.") \
-    X(reserve_for_nobody, \
+    X(reserve_for_no_job, \
       "Reservations: jobs that a window is reserved for are excluded, too.") \
     X(ignore_the_reserve, \
       "Every job may use the reserve of a pool for services and extra ranks.") \
@@ -385,31 +385,31 @@ namespace gpuctl {
       "Packing: pods without GPUs take the last pod slots of nodes with idle GPUs.")
 // clang-format on
 
-enum class PlantedBug : std::uint8_t {
+enum class SeededFault : std::uint8_t {
     none,
 #define GPUCTL_AS_ENUMERATOR(name, meaning) name,
-    GPUCTL_PLANTED_BUGS(GPUCTL_AS_ENUMERATOR)
+    GPUCTL_FAULT_TABLE(GPUCTL_AS_ENUMERATOR)
 #undef GPUCTL_AS_ENUMERATOR
 };
 
-struct PlantedBugRow {
-    PlantedBug bug;
+struct SeededFaultRow {
+    SeededFault fault;
     std::string_view name;
     std::string_view meaning;
 };
 
-inline constexpr auto kPlantedBugs = std::to_array<PlantedBugRow>({
-#define GPUCTL_AS_ROW(name, meaning) PlantedBugRow{PlantedBug::name, #name, meaning},
-    GPUCTL_PLANTED_BUGS(GPUCTL_AS_ROW)
+inline constexpr auto kSeededFaults = std::to_array<SeededFaultRow>({
+#define GPUCTL_AS_ROW(name, meaning) SeededFaultRow{SeededFault::name, #name, meaning},
+    GPUCTL_FAULT_TABLE(GPUCTL_AS_ROW)
 #undef GPUCTL_AS_ROW
 });
 
-#ifdef GPUCTL_PLANTED
-bool planted(PlantedBug bug);
+#ifdef GPUCTL_SEEDED_FAULTS
+bool has_fault(SeededFault fault);
 // Selects the fault by name; "none" selects no fault. Returns false if no fault has this name.
-bool plant(std::string_view name);
+bool select_fault(std::string_view name);
 #else
-constexpr bool planted(PlantedBug) { return false; }
+constexpr bool has_fault(SeededFault) { return false; }
 #endif
 
 }  // namespace gpuctl

@@ -1,4 +1,4 @@
-// Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_gain.hpp computes the sizes
+// Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_speedup.hpp computes the sizes
 // with the largest marginal speedup. This file finds the capacity to divide, checks that the
 // resulting sizes can be placed, and applies them. Jobs that shrink release ranks first; when that
 // room is idle, other jobs grow. Waiting jobs have precedence over all of them.
@@ -21,7 +21,7 @@ Column index_column(const ClusterState& state, JobId job) {
 
 // A surplus rank whose room is nominated for no job: it goes to the jobs that gain.
 bool is_ceded(const PodRow& pod) {
-    return pod.is_surplus && pod.node.exists() && pod.eviction.beneficiary == ObjectKey{};
+    return pod.is_surplus && pod.node.exists() && pod.eviction.preemptor == ObjectKey{};
 }
 
 std::vector<PodId> ceded_ranks(const ClusterState& state, PoolId pool) {
@@ -41,21 +41,21 @@ cause::Gain gain_of(const SizeChoice& choice) {
     const std::int64_t then = speed_of(*choice.speeds, choice.aim);
     if (now == then) return {choice.now, choice.aim, true, 10, {}};
     return {choice.now, choice.aim, false, then * 10 / std::max<std::int64_t>(now, 1),
-            time_left_with(choice, choice.now) - time_left_with(choice, choice.aim)};
+            remaining_time_with(choice, choice.now) - remaining_time_with(choice, choice.aim)};
 }
 
 }  // namespace
 
-std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_waits) {
+std::int64_t Grower::grow_by_speedup(Commit& commit, PoolTurn& turn, bool no_job_waits) {
     const ClusterState& state = commit.state();
-    read_choices(state, nobody_waits);
+    read_choices(state, no_job_waits);
     if (choices_.empty()) return 0;
     bool is_reached = false;
     for (int tries = 0; tries < kTriesMost && !is_reached; ++tries) {
         if (tries == kTriesMost / 2) {  // from now on no job shrinks
             for (SizeChoice& choice : choices_) choice.least = choice.now;
         }
-        const GpuMilli room = room_for_gain(state, turn.pool);
+        const GpuMilli room = room_for_speedup(state, turn.pool);
         if (tries == 0) weigh_work(choices_, room);
         choose_sizes(choices_, room, state.policy().resize_pays_within);
         is_reached = lay_out_aims(commit.overlay(), turn);
@@ -67,14 +67,14 @@ std::int64_t Grower::grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_wa
     return take(commit, turn, must_wait);
 }
 
-void Grower::read_choices(const ClusterState& state, bool nobody_waits) {
+void Grower::read_choices(const ClusterState& state, bool no_job_waits) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         Grown& one = jobs_[i];
-        if (!one.is_by_gain) continue;
+        if (!one.is_by_speedup) continue;
         // Other GPU types are of no use to the jobs that choose already.
-        one.is_by_gain = choices_.empty() || index_column(state, job_of(choices_.front())) ==
+        one.is_by_speedup = choices_.empty() || index_column(state, job_of(choices_.front())) ==
                                                  index_column(state, one.job);
-        if (one.is_by_gain) read_choice(state, i, nobody_waits);
+        if (one.is_by_speedup) read_choice(state, i, no_job_waits);
     }
 }
 
@@ -106,7 +106,7 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
 
 // The GPUs that these jobs may divide: what they hold, what terminating pods release, and what is
 // idle. Elastic jobs that do not state their speed get an even part of the idle GPUs.
-GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
+GpuMilli Grower::room_for_speedup(const ClusterState& state, PoolId pool) const {
     const Capacity& capacity = state.nodes.capacity();
     const Column column = index_column(state, job_of(choices_.front()));
     std::int64_t idle = 0;
@@ -121,10 +121,10 @@ GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
         const JobRow& job = state.job(one.job);
         for (const PodId id : job.pods) {
             const PodRow& pod = state.pod(id);
-            const bool is_theirs = one.is_by_gain && pod.node.exists() && !pod.is_surplus;
+            const bool is_theirs = one.is_by_speedup && pod.node.exists() && !pod.is_surplus;
             if (is_theirs || is_ceded(pod)) held += state.shape_of(pod).gpus.value();
         }
-        if (!one.is_by_gain && job.holding.pods < job.record->spec.replicas_max) ++others;
+        if (!one.is_by_speedup && job.holding.pods < job.record->spec.replicas_max) ++others;
     }
     const std::int64_t choosing = std::ssize(choices_);
     return GpuMilli{held + idle * choosing / (choosing + others)};

@@ -23,7 +23,7 @@ inline constexpr Duration kShortestFelt{10'000};  // shorter times make no diffe
 // log2 of a time in ms, in units of 1/65536.
 std::int64_t log2_of(Duration time);
 
-class WorkLeft {
+class RemainingWork {
 public:
     // The size or the due time of a waiting job. Jobs of one class have the same value: stated run
     // times are rounded up to the steps that distinguish classes.
@@ -35,7 +35,7 @@ public:
         return key(state, job, cost, false);
     }
     // The remaining time alone.
-    Duration time_left(const ClusterState& state, const JobRow& job);
+    Duration remaining_time(const ClusterState& state, const JobRow& job);
     // The time at which the job must begin, because it would run alone after all other work
     // otherwise. It is exact if no job comes or goes and all GPUs are busy until then. Absent:
     // never.

@@ -1,7 +1,7 @@
 // The sizes with the largest marginal speedup: arithmetic over small cases that can be checked by
 // hand.
 
-#include "scheduler/plan/elastic/sizes_by_gain.hpp"
+#include "scheduler/plan/elastic/sizes_by_speedup.hpp"
 
 #include <gtest/gtest.h>
 

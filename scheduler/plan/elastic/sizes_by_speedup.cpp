@@ -1,4 +1,4 @@
-#include "scheduler/plan/elastic/sizes_by_gain.hpp"
+#include "scheduler/plan/elastic/sizes_by_speedup.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -78,7 +78,7 @@ struct Step {
 };
 
 // True if `a` gains more per GPU; a step that needs no further GPUs comes first.
-bool gains_more(const Step& a, const Step& b) {
+bool has_larger_speedup(const Step& a, const Step& b) {
     return Wide{a.value} * b.gpus > Wide{b.value} * a.gpus;
 }
 
@@ -90,7 +90,7 @@ Step best_step(const Ladder& ladder, std::size_t job, std::int64_t room) {
         const Size& there = ladder.sizes[to];
         const Step step{job, to, there.value - here.value, there.gpus - here.gpus};
         if (step.value <= 0 || step.gpus > room) continue;
-        if (best.gpus == 0 || gains_more(step, best)) best = step;
+        if (best.gpus == 0 || has_larger_speedup(step, best)) best = step;
     }
     return best;
 }
@@ -105,7 +105,7 @@ std::int64_t climb(std::vector<Ladder>& ladders, const std::vector<std::size_t>&
         for (Step& step : next) {
             if (step.gpus > room) step = best_step(ladders[step.job], step.job, room);
             if (step.gpus == 0) continue;
-            if (best == nullptr || gains_more(step, *best)) best = &step;
+            if (best == nullptr || has_larger_speedup(step, *best)) best = &step;
         }
         if (best == nullptr) return room;
         ladders[best->job].at = best->to;
@@ -210,21 +210,21 @@ void weigh_work(std::vector<SizeChoice>& jobs, GpuMilli room) {
     }
 }
 
-bool chooses_by_gain(const ClusterState& state, const JobRow& job) {
+bool is_sized_by_speedup(const ClusterState& state, const JobRow& job) {
     if (!is_paced(job) || job.pods.empty()) return false;
     const Shape& shape = state.shape_of(job.pods.front());
     const bool is_on = state.policy().resize_pays_within > Duration{};
     return is_on && shape.part == GpuMilli{} && shape.gpus > GpuMilli{};
 }
 
-SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& left) {
+SizeChoice choice_of(const ClusterState& state, const JobRow& job, RemainingWork& left) {
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;
     SizeChoice out;
     out.speeds = &spec.speeds;
     out.priority = job.priority;
     out.each = state.shape_of(job.pods.front()).gpus;
-    out.left = left.time_left(state, job);
+    out.left = left.remaining_time(state, job);
     out.restart_again = spec.restart_cost > Duration{} ? spec.restart_cost : kRestartAssumed;
     out.now = has_started(job.gang.phase()) ? state.elastic.ranks_of(job).there
                                             : static_cast<std::int32_t>(job.holding.pods);
@@ -258,7 +258,7 @@ void choose_sizes(std::vector<SizeChoice>& jobs, GpuMilli room, Duration horizon
     }
 }
 
-Duration time_left_with(const SizeChoice& job, std::int32_t ranks) {
+Duration remaining_time_with(const SizeChoice& job, std::int32_t ranks) {
     const std::int64_t milli = std::max(speed_of(*job.speeds, ranks), 1);
     return restart_of(job, ranks) + Duration{times_ratio(job.left.ms(), kSpeedOfOne, milli)};
 }

@@ -1,23 +1,23 @@
-#include "scheduler/policy/leavers.hpp"
+#include "scheduler/policy/terminating_pods.hpp"
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 
 namespace gpuctl {
 
-void Leavers::read(const ClusterState& state, PoolId pool) {
-    const std::uint64_t moved = state.pool(pool).leaving;
+void TerminatingPods::read(const ClusterState& state, PoolId pool) {
+    const std::uint64_t moved = state.pool(pool).terminations;
     if (pool_ == pool && moved_ == moved) return;
     pool_ = pool;
     moved_ = moved;
     queues_.clear();
     by_tenant_.clear();
     by_model_.clear();
-    state.pods.read_leaving(pool, pods_);
-    if (planted(PlantedBug::leavers_have_had_their_turn)) pods_.clear();
+    state.pods.read_terminating(pool, pods_);
+    if (has_fault(SeededFault::count_terminating_in_order)) pods_.clear();
     for (const PodId id : pods_) add(state, state.pod(id));
 }
 
-void Leavers::add(const ClusterState& state, const PodRow& pod) {
+void TerminatingPods::add(const ClusterState& state, const PodRow& pod) {
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
     if (!job.queue.exists() || job.priority >= kSystemPriority) return;
@@ -34,16 +34,16 @@ void Leavers::add(const ClusterState& state, const PodRow& pod) {
     }
 }
 
-Load Leavers::of_queue(QueueId queue) const {
+Load TerminatingPods::of_queue(QueueId queue) const {
     return queue.value() < queues_.size() ? queues_[queue.value()] : Load{};
 }
 
-Load Leavers::of_tenant(QueueId leaf, TenantId tenant) const {
+Load TerminatingPods::of_tenant(QueueId leaf, TenantId tenant) const {
     const auto found = by_tenant_.find({leaf, tenant});
     return found == by_tenant_.end() ? Load{} : found->second;
 }
 
-GpuMilli Leavers::of_tenant(TenantId tenant) const {
+GpuMilli TerminatingPods::of_tenant(TenantId tenant) const {
     GpuMilli sum;
     for (const auto& [of, load] : by_tenant_) {
         if (of.second == tenant) sum += load.gpus;
@@ -51,7 +51,7 @@ GpuMilli Leavers::of_tenant(TenantId tenant) const {
     return sum;
 }
 
-GpuMilli Leavers::of_model(QueueId queue, std::string_view model) const {
+GpuMilli TerminatingPods::of_model(QueueId queue, std::string_view model) const {
     const auto found = by_model_.find({queue, std::string{model}});
     return found == by_model_.end() ? GpuMilli{} : found->second;
 }

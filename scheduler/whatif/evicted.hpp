@@ -10,7 +10,7 @@
 namespace gpuctl::whatif {
 
 // A pod that was evicted for another job, or a rank that an elastic job released.
-struct StoppedPod {
+struct EvictedPod {
     ObjectKey job;
     std::string pod;
     GpuMilli gpus;
@@ -19,19 +19,19 @@ struct StoppedPod {
 };
 
 // A job that would be evicted, or lose ranks.
-struct StoppedJob {
+struct EvictedJob {
     ObjectKey key;
     GpuMilli gpus;
     std::int64_t lost_gpu_ms = 0;  // work that is lost
     bool goes_on = false;          // the job continues with fewer ranks
     std::vector<std::string> pods;
     bool at_most = false;  // this amount in one way to make the change, less or nothing in another
-    friend bool operator==(const StoppedJob&, const StoppedJob&) = default;
+    friend bool operator==(const EvictedJob&, const EvictedJob&) = default;
 };
 
 // Sums by job, without the first `first` pods.
-std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first = 0);
+std::vector<EvictedJob> by_job(const std::vector<EvictedPod>& pods, std::size_t first = 0);
 // For one change that can be made in several ways: for each job its largest loss.
-std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& ways);
+std::vector<EvictedJob> in_any_way(const std::vector<std::vector<EvictedJob>>& ways);
 
 }  // namespace gpuctl::whatif

@@ -1,9 +1,9 @@
-#include "scheduler/policy/work_left.hpp"
+#include "scheduler/policy/remaining_work.hpp"
 
 #include <algorithm>
 
 #include "scheduler/base/log2.hpp"
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/run_times/lateness.hpp"
 #include "scheduler/state/waiting/wait_target.hpp"
 
@@ -34,7 +34,7 @@ std::int64_t log2_of(Duration time) {
     return log2_fixed(static_cast<std::uint64_t>(std::max(time, kShortestFelt).ms()));
 }
 
-Duration WorkLeft::time_left(const ClusterState& state, const JobRow& job) {
+Duration RemainingWork::remaining_time(const ClusterState& state, const JobRow& job) {
     const RunTimeQuestion about = state.run_times.question_about(job);
     const Duration done = state.run_times.progress_of(job);
     if (about.expected > Duration{}) return as_long_again(about.expected - done);
@@ -42,7 +42,7 @@ Duration WorkLeft::time_left(const ClusterState& state, const JobRow& job) {
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
 }
 
-const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQuestion& about) {
+const RunTimeCurve& RemainingWork::curve_of(const ClusterState& state, const RunTimeQuestion& about) {
     if (curves_.size() > kCurvesMost) curves_.clear();
     Kept& kept = curves_[{about.owner, about.gpus, about.limit}];
     const std::uint64_t revision = state.run_times.history().revision(about.owner);
@@ -57,15 +57,15 @@ const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQ
 
 // The run time is rounded to the steps that distinguish classes, so that equal jobs have equal due
 // times.
-std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
+std::int64_t RemainingWork::due_ms(const ClusterState& state, const JobRow& job) {
     const Duration whole = job.run.time_expected > Duration{}
                                ? WaitingJobs::rounded_up(job.run.time_expected)
-                               : state.run_times.progress_of(job) + time_left(state, job);
-    const Instant came = planted(PlantedBug::due_by_length_alone) ? Instant{} : job.submitted_at;
+                               : state.run_times.progress_of(job) + remaining_time(state, job);
+    const Instant came = has_fault(SeededFault::due_by_length_alone) ? Instant{} : job.submitted_at;
     return came.ms() + allowed_ms(state, job, whole);
 }
 
-Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
+Duration RemainingWork::goes_on_for(const ClusterState& state, const JobRow& job) {
     const auto late = state.run_times.late_from(job.pool);
     if (!late || job.run.time_expected <= Duration{}) return {};
     const Duration left = state.run_times.stated_left(job);
@@ -79,7 +79,7 @@ Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
 
 // While all GPUs are busy, the total remaining work falls as time passes, and the remaining work of
 // a waiting job does not.
-std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRow& job) {
+std::optional<Instant> RemainingWork::begin_by(const ClusterState& state, const JobRow& job) {
     const auto late = state.run_times.late_from(job.pool);
     const Duration left = state.run_times.stated_left(job);
     if (!late || left <= Duration{}) return std::nullopt;
@@ -88,11 +88,11 @@ std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRo
     return state.now() + Duration{(*late - left).ms() / std::max<std::int64_t>(percent, 1) * 100};
 }
 
-std::int64_t WorkLeft::key(const ClusterState& state, const JobRow& job, Duration cost,
+std::int64_t RemainingWork::key(const ClusterState& state, const JobRow& job, Duration cost,
                            bool is_rounded) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
-    Duration time = time_left(state, job);
+    Duration time = remaining_time(state, job);
     if (is_rounded && job.run.time_expected > Duration{}) time = WaitingJobs::rounded_up(time);
     const std::int64_t gpus = state.run_times.question_about(job).gpus.value();
     const std::int64_t gpus_log2 =

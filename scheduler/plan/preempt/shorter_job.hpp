@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "scheduler/plan/preempt/victims.hpp"
-#include "scheduler/policy/work_left.hpp"
+#include "scheduler/policy/remaining_work.hpp"
 
 namespace gpuctl {
 
@@ -29,7 +29,7 @@ public:
         std::int64_t size_then = 0;  // its size at the checkpoint
     };
     void forget() { is_known_ = false; }
-    void read(const ClusterState& state, PoolId pool, WorkLeft& left);
+    void read(const ClusterState& state, PoolId pool, RemainingWork& left);
 
     [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
     // candidates without their units
@@ -41,16 +41,16 @@ private:
     bool is_known_ = false;
     PoolId pool_;
     std::uint64_t changes_ = 0;
-    std::uint64_t leaving_ = 0;
+    std::uint64_t terminations_ = 0;
     Candidates found_;
     std::vector<Unit> units_;
     std::optional<Duration> turns_in_;
 };
 
 // One job that finds no room. It exists for one attempt.
-class Shorter {
+class ShorterJob {
 public:
-    Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left);
+    ShorterJob(const ClusterState& state, const JobRow& job, RemainingWork& left);
 
     // A cheap check whenever a job finds no room: could there be a victim?
     static bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
@@ -64,7 +64,7 @@ private:
 
     const ClusterState& state_;
     const JobRow& job_;
-    WorkLeft& left_;
+    RemainingWork& left_;
     Duration own_time_;        // run time of the job
     std::int64_t own_ = 0;     // size of the job
     std::int64_t enough_ = 0;  // the smallest size of a job that may be preempted

@@ -5,26 +5,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/pods/leaving.hpp"
+#include "scheduler/state/pods/terminating.hpp"
 
 namespace gpuctl {
 namespace {
 
 // Of victims of which a disruption budget lets none go: then others are looked for.
-constexpr std::int32_t kAskedInVainMost = 2;
+constexpr std::int32_t kRefusalsMost = 2;
 // Of a claim in vain, one in which some have gone and others could not: as often as this are the
 // former stopped for nothing. The budget that was in the way may be gone long before kSparedFor is
 // over, and the budget of evictions bounds what is stopped until then.
-constexpr Duration kSparedInVain = Duration::seconds(300);
+constexpr Duration kSparedAfterRefusals = Duration::seconds(300);
 // Before a claim ends its victims are asked once more, though their pause is longer.
 constexpr Duration kAskedLast{-5'000};  // from its end
 
 // Again and again, and none of them goes: while one is on its way the others may follow.
-bool is_asked_in_vain(const ClusterState& state, const JobRow& job) {
-    return job.nomination.eviction_failures >= kAskedInVainMost &&
+bool is_refused_repeatedly(const ClusterState& state, const JobRow& job) {
+    return job.nomination.eviction_failures >= kRefusalsMost &&
            std::all_of(job.nomination.victims.begin(), job.nomination.victims.end(),
                        [&state](const std::string& uid) {
                            const PodId victim = state.pods.find_pod(uid);
@@ -48,7 +48,7 @@ bool has_victim_gone(const ClusterState& state, const JobRow& job) {
 
 }  // namespace
 
-void Nominations::claim(JobId id, const std::vector<Placement>& round,
+void Nominations::nominate(JobId id, const std::vector<Placement>& round,
                         const std::vector<Victim>& victims, EvictionCause cause,
                         EffectList& effects) {
     state_.waiting.leave_queue(id);
@@ -64,36 +64,36 @@ void Nominations::claim(JobId id, const std::vector<Placement>& round,
         nomination.victims.push_back(pod.facts.uid);
         if (cause == EvictionCause::shrunk) continue;
         state_.evictions.request_eviction(victim.pod, cause, victim.why ? victim.why : why);
-        if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
+        if (has_fault(SeededFault::evict_all_but_one) && &victim == &victims.back()) continue;
         state_.evictions.send_eviction(victim.pod, effects);
     }
     if (cause == EvictionCause::shrunk) state_.elastic.shrink(victims, why, effects);
     nomination.until = state_.session.event_time() +
-                       claim_lasts(std::max(grace, grace_of_leaving(state_, job, round)));
+                       nomination_lasts(std::max(grace, grace_of_terminating(state_, job, round)));
     nomination.pods = static_cast<std::int64_t>(round.size());
-    claims_.push_back(id);
+    nominated_jobs_.push_back(id);
     for (const Placement& placement : round) {
-        if (planted(PlantedBug::keep_no_claim)) break;
-        state_.bindings.claim(placement.pod);
+        if (has_fault(SeededFault::keep_no_nomination)) break;
+        state_.bindings.nominate(placement.pod);
         state_.pods.hold(placement.pod, placement.node, placement.device);
     }
     state_.session.set_timer(id);
     state_.jobs.mark_dirty(id);  // its claim may be free at once, and its story is another
 }
 
-void Nominations::drop_claim(JobId id) {
+void Nominations::drop_nomination(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         if (pod.bind.state != BindState::claimed) continue;
         state_.pods.release(pod_id);
-        state_.bindings.unclaim(pod_id);
+        state_.bindings.withdraw_nomination(pod_id);
     }
     // Of a claim that fell for another reason it is unknown whether they could have gone in time;
     // and where none has gone, none was stopped in vain.
-    const bool was_in_vain =
+    const bool was_refused_repeatedly =
         job.nomination.until <= state_.session.event_time() && has_victim_gone(state_, job);
-    const Duration spared = was_in_vain ? kSparedInVain : state_.session.policy().backoff_maximum;
+    const Duration spared = was_refused_repeatedly ? kSparedAfterRefusals : state_.session.policy().backoff_maximum;
     std::vector<JobId> shrunk;
     for (const std::string& uid : job.nomination.victims) {
         const PodId victim = state_.pods.find_pod(uid);
@@ -101,10 +101,10 @@ void Nominations::drop_claim(JobId id) {
         const PodRow& pod = state_.pods.rows()[victim.value()];
         if (pod.is_surplus) shrunk.push_back(pod.job);
         if (pod.eviction.state == EvictionState::postponed) state_.evictions.spare(victim, spared);
-        const bool was_leaving = pod.is_leaving();
+        const bool was_terminating = pod.is_terminating();
         // An eviction that is under way shows in the watch, or it did not happen.
         state_.evictions.release(victim);
-        if (was_leaving && !pod.is_leaving()) state_.pods.note_leaving(victim);
+        if (was_terminating && !pod.is_terminating()) state_.pods.note_termination(victim);
         if (!state_.maintenance.calendar().nodes.empty())
             state_.maintenance.request_drain();  // it may have to go still
         state_.jobs.mark_dirty(pod.job);
@@ -116,48 +116,48 @@ void Nominations::drop_claim(JobId id) {
     nomination.victim_refused = false;
     nomination.eviction_failures = 0;
     nomination.evict_again_at = Instant{};
-    std::erase(claims_, id);
+    std::erase(nominated_jobs_, id);
     for (const JobId of : shrunk) state_.elastic.keep_size(of);
     state_.session.set_timer(id);
 }
 
-void Nominations::read_claim(const JobRow& job, std::vector<Placement>& round) const {
+void Nominations::read_nomination(const JobRow& job, std::vector<Placement>& round) const {
     round.clear();
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         if (pod.bind.state != BindState::claimed) continue;
-        const bool forgets = planted(PlantedBug::claim_no_device);
+        const bool forgets = has_fault(SeededFault::nominate_no_device);
         round.push_back({id, pod.node, forgets ? kNoDevice : pod.gpu_device});
     }
 }
 
 bool Nominations::is_being_moved(const JobRow& job) const {
-    if (state_.pods.maybe_leaving().empty() || job.holding.pods == 0) return false;
+    if (state_.pods.maybe_terminating().empty() || job.holding.pods == 0) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         // What is claimed for it runs nowhere yet.
         if (!pod.node.exists() || pod.bind.state == BindState::claimed) return true;
-        return pod.eviction.state != EvictionState::none && pod.is_leaving();
+        return pod.eviction.state != EvictionState::none && pod.is_terminating();
     });
 }
 
 // Something went or changed on a node: jobs that wait for that are tried again.
-void Nominations::look_at_claims() {
-    if (planted(PlantedBug::forget_claims)) return;
-    for (const JobId id : claims_) state_.jobs.mark_dirty(id);
+void Nominations::revisit_nominations() {
+    if (has_fault(SeededFault::forget_nominations)) return;
+    for (const JobId id : nominated_jobs_) state_.jobs.mark_dirty(id);
 }
 
 // It stays after all: its claim is worth nothing.
 void Nominations::disappoint(const PodRow& victim) {
-    const JobId beneficiary = state_.jobs.find_job(victim.eviction.beneficiary);
-    if (!beneficiary.exists() || !state_.jobs.rows()[beneficiary.value()].nomination.exists())
+    const JobId preemptor = state_.jobs.find_job(victim.eviction.preemptor);
+    if (!preemptor.exists() || !state_.jobs.rows()[preemptor.value()].nomination.exists())
         return;
-    state_.jobs.rows().nomination(beneficiary, {}).victim_refused = true;
-    state_.jobs.mark_dirty(beneficiary);
+    state_.jobs.rows().nomination(preemptor, {}).victim_refused = true;
+    state_.jobs.mark_dirty(preemptor);
 }
 
-void Nominations::note_outcome(JobId beneficiary, EvictResult result) {
-    NominationRow& nomination = state_.jobs.rows().nomination(beneficiary, {});
+void Nominations::note_outcome(JobId preemptor, EvictResult result) {
+    NominationRow& nomination = state_.jobs.rows().nomination(preemptor, {});
     switch (result) {
         case EvictResult::evicted:
         case EvictResult::gone:
@@ -168,9 +168,9 @@ void Nominations::note_outcome(JobId beneficiary, EvictResult result) {
             return;
         case EvictResult::disruption_budget:
         case EvictResult::failed:
-            postpone(beneficiary);
+            postpone(preemptor);
             if (result == EvictResult::disruption_budget &&
-                is_asked_in_vain(state_, state_.jobs.rows()[beneficiary.value()])) {
+                is_refused_repeatedly(state_, state_.jobs.rows()[preemptor.value()])) {
                 nomination.victim_refused = true;
             }
             return;
@@ -200,11 +200,11 @@ bool Nominations::take_retry(JobId id) {
 }
 
 void Nominations::restore_job(JobId id) {
-    if (state_.jobs.rows()[id.value()].nomination.exists()) claims_.push_back(id);
+    if (state_.jobs.rows()[id.value()].nomination.exists()) nominated_jobs_.push_back(id);
 }
 
 // The jobs that its ranks were to make room for look for other victims.
-void Nominations::disappoint_claims(const JobRow& job) {
+void Nominations::withdraw_surplus_ranks(const JobRow& job) {
     for (const PodId id : job.pods) {
         if (state_.pods.rows()[id.value()].is_surplus) disappoint(state_.pods.rows()[id.value()]);
     }

@@ -17,7 +17,7 @@ namespace gpuctl {
 
 // Part of a Line. It is read for one Plan, and again when a pod begins to terminate during the
 // Plan, or no longer terminates.
-class Leavers {
+class TerminatingPods {
 public:
     // Reads the pods on the pool's nodes. Pods that are stuck or on a node that does not answer are
     // excluded: their end is not near.
@@ -32,7 +32,7 @@ private:
     void add(const ClusterState& state, const PodRow& pod);
 
     PoolId pool_ = PoolId::none();
-    std::uint64_t moved_ = 0;  // PoolRow::leaving when they were read
+    std::uint64_t moved_ = 0;  // PoolRow::terminations when they were read
     std::vector<PodId> pods_;
     // A Plan reads this each time a pod begins to terminate, while thousands may be terminating. So
     // it holds a few sums and no entry for each pod.

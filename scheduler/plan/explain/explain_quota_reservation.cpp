@@ -1,5 +1,5 @@
 // Explains quota reservations: to the job that has one, and to jobs that wait behind it
-// (limit_holds.hpp).
+// (quota_reservations.hpp).
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace gpuctl::explain_parts {
 namespace {
 
 // The reservation, of nodes or of quota, that the job has in the pool; null: none.
-const HeadReservation* kept_for(const ClusterState& state, PoolId of, JobId id) {
+const HeadReservation* find_reservation(const ClusterState& state, PoolId of, JobId id) {
     const PoolRow& pool = state.pool(of);
     if (pool.reservations.head.job == id) return &pool.reservations.head;
     const auto found =
@@ -20,7 +20,7 @@ const HeadReservation* kept_for(const ClusterState& state, PoolId of, JobId id) 
 }
 
 // The holder of the first limit that blocks the job; nothing if no limit does.
-std::optional<fact::LimitHolder> stopped_by(const ClusterState& state, JobId id) {
+std::optional<fact::LimitHolder> find_limit_holder(const ClusterState& state, JobId id) {
     Readiness ready;
     state.waiting.read_readiness(id, ready);
     if (ready.pods.empty()) return std::nullopt;
@@ -39,61 +39,61 @@ std::optional<fact::LimitHolder> stopped_by(const ClusterState& state, JobId id)
 
 // Reports that a limit blocks the job which evictions could lift, but not before the head of the
 // line has started. False: no head is before it.
-bool tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+bool explain_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     if (!is_of_limit(out.front().reason) || !job.waiting.in_class.exists()) return false;
     const JobId behind = state.waiting.book().at(job.waiting.in_class).block.behind;
-    const HeadReservation* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
+    const HeadReservation* kept = behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
     if (kept == nullptr || behind == id) return false;
-    std::optional<fact::LimitHolder> holder = stopped_by(state, behind);
+    std::optional<fact::LimitHolder> holder = find_limit_holder(state, behind);
     if (!holder) return false;
     out.front().facts.push_back(
-        fact::LimitKeptForHead{std::move(*holder), shown_name(state.job(behind).key)});
+        fact::LimitReservedForHead{std::move(*holder), shown_name(state.job(behind).key)});
     return true;
 }
 
-void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+void explain_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const HeadReservation* own = nullptr;
     for (const auto& [name, pool] : state.tree.pools_by_name()) {
         for (const HeadReservation& one : state.pool(pool).reservations.under_limits) {
             if (one.job == id && own == nullptr) own = &one;
         }
     }
-    Explanation& told = out.front();
-    if (own == nullptr || !is_of_limit(told.reason)) return;
+    Explanation& first = out.front();
+    if (own == nullptr || !is_of_limit(first.reason)) return;
     fact::HeadUnderLimit head{state.now() - state.job(id).submitted_at, std::nullopt};
     if (!own->at.happened()) {
-        told.figures.push_back({"waited_ms", head.waited.ms()});
+        first.figures.push_back({"waited_ms", head.waited.ms()});
     } else {
         head.within_in = std::max(own->at - state.now(), Duration{});
-        told.figures.push_back({"within_limits_in_ms", head.within_in->ms()});
+        first.figures.push_back({"within_limits_in_ms", head.within_in->ms()});
     }
-    told.facts.push_back(std::move(head));
+    first.facts.push_back(std::move(head));
 }
 
 }  // namespace
 
-void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+void explain_quota_reservation(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     if (!job.pool.exists()) return;
     if (!out.empty()) {
         // The job may be the head of the line in its own pool and wait behind a head of another
         // pool. Only one of these is reported.
-        if (!tell_behind(state, id, out)) tell_head(state, id, out);
+        if (!explain_behind(state, id, out)) explain_head(state, id, out);
         return;
     }
     if (!job.waiting.in_class.exists()) return;
     // The head that it waited behind at the last report. Changes since then may have given it
     // another turn that has not come yet.
     const JobId behind = state.waiting.book().at(job.waiting.in_class).block.behind;
-    const HeadReservation* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
+    const HeadReservation* kept = behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
     if (kept == nullptr) return;
     const JobRow& head = state.job(behind);
     Explanation held;
     held.reason = Reason::reserved;
     held.subject = shown_name(head.key);
     held.nodes_total = state.pool(job.pool).nodes;
-    fact::LimitReserved reserved{.holder = stopped_by(state, behind),
+    fact::LimitReserved reserved{.holder = find_limit_holder(state, behind),
                                  .head = held.subject,
                                  .waited = state.now() - head.submitted_at,
                                  .within_in = std::nullopt,

@@ -7,6 +7,6 @@
 
 namespace gpuctl {
 
-void settle_claim(Commit& commit, JobId job);
+void settle_nomination(Commit& commit, JobId job);
 
 }  // namespace gpuctl

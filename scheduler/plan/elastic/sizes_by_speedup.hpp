@@ -9,7 +9,7 @@
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
 #include "scheduler/model/job/job_spec.hpp"
-#include "scheduler/policy/work_left.hpp"
+#include "scheduler/policy/remaining_work.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -31,9 +31,9 @@ struct SizeChoice {
 
 // Does marginal speedup decide the size of the job? Jobs with fractions of a GPU are excluded,
 // because fractions are not released for other jobs (docs/limits.md).
-bool chooses_by_gain(const ClusterState& state, const JobRow& job);
+bool is_sized_by_speedup(const ClusterState& state, const JobRow& job);
 // The input of a job that may only keep its size.
-SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& left);
+SizeChoice choice_of(const ClusterState& state, const JobRow& job, RemainingWork& left);
 
 // Sets the worth of a second of work of each job, where work is measured as time with its fewest
 // ranks. The worth is the amount by which the sum of all waiting times falls if that much less work
@@ -54,6 +54,6 @@ void choose_sizes(std::vector<SizeChoice>& jobs, GpuMilli room, Duration horizon
 std::int64_t loss_of(const SizeChoice& job, std::int32_t ranks, Duration horizon);
 
 // The time until the job ends, with this number of ranks from now on.
-Duration time_left_with(const SizeChoice& job, std::int32_t ranks);
+Duration remaining_time_with(const SizeChoice& job, std::int32_t ranks);
 
 }  // namespace gpuctl

@@ -14,7 +14,7 @@
 
 namespace gpuctl {
 
-class Relief {
+class ReleasedUsage {
 public:
     // Takes the pod's part off (sign 1) or puts it back (sign -1).
     // Were there one more like it on a node, that is less than nothing off: sign -1, `on` the node.
@@ -25,7 +25,7 @@ public:
     // Were the job to hold so much more of the model, were it that alone which counts.
     void add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
                      GpuMilli more);
-    void add_all(const Relief& other);
+    void add_all(const ReleasedUsage& other);
     void clear();
 
     [[nodiscard]] Load of_queue(QueueId queue) const;  // with every queue below
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] Load of_tenant(TenantId tenant) const;
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
-    [[nodiscard]] GpuMilli claimed_of_model(QueueId queue, std::string_view model) const;
+    [[nodiscard]] GpuMilli nominated_of_model(QueueId queue, std::string_view model) const;
     [[nodiscard]] GpuMilli of_model(PoolId pool, std::string_view model) const;  // if it is kept
     // What is committed to them of a budget.
     [[nodiscard]] GpuTime of_budget(QueueId queue) const;
@@ -46,32 +46,32 @@ public:
     };
     [[nodiscard]] OfJob of_job(const ClusterState& state, const JobRow& job) const;
     // What other queues could not have of this queue then, if `more` were held in `leaf`.
-    [[nodiscard]] GpuMilli kept(const ClusterState& state, QueueId queue, QueueId leaf,
+    [[nodiscard]] GpuMilli held_or_reserved(const ClusterState& state, QueueId queue, QueueId leaf,
                                 GpuMilli more) const;
 
     // Whether a queue of the pool would keep something back without what is claimed for it. A claim
     // may still come to nothing, and then what was lent in its stead would have to be taken back.
-    [[nodiscard]] static bool claims_are_kept(const ClusterState& state, const PoolRow& pool,
-                                              const Relief* relief);
+    [[nodiscard]] static bool reserves_without_nominations(const ClusterState& state, const PoolRow& pool,
+                                              const ReleasedUsage* released);
 
 private:
-    struct Unclaimed {
+    struct HeldWithoutNominations {
         GpuMilli held;
-        GpuMilli kept;
+        GpuMilli held_or_reserved;
     };
     // What a queue, with all below it, holds and keeps without any claim.
-    static Unclaimed unclaimed(const ClusterState& state, QueueId queue, const Relief* relief);
+    static HeldWithoutNominations held_without_nominations(const ClusterState& state, QueueId queue, const ReleasedUsage* released);
     struct OfModel {
         std::string model;
         GpuMilli gpus;
-        GpuMilli claimed;  // of `gpus`
+        GpuMilli nominated;  // of `gpus`
     };
     static void add_of_model(std::vector<OfModel>& models, const OfModel& more);
     static OfModel sum_of_model(const std::vector<OfModel>& models, std::string_view model);
     struct OfQueue {
         Load held;
         GpuMilli direct;
-        GpuMilli claimed;  // of `direct`
+        GpuMilli nominated;  // of `direct`
         std::int64_t jobs = 0;
         GpuTime committed;
         std::vector<OfModel> models;  // by the nodes of its pods

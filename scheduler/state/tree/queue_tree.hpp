@@ -58,8 +58,8 @@ public:
     // Counters that classes of waiting jobs watch (waiting/blocks.cpp).
     void note_shrink(QueueId queue) { ++queues_.base(queue, {}).shrinks; }
     void note_shrink(TenantId tenant) { ++tenants_.base(tenant, {}).shrinks; }
-    void note_termination(PoolId pool) { ++pools_.base(pool, {}).terminating_pods; }
-    void note_termination(TenantId tenant) { ++tenants_.base(tenant, {}).terminating_pods; }
+    void note_termination(PoolId pool) { ++pools_.base(pool, {}).terminations; }
+    void note_termination(TenantId tenant) { ++tenants_.base(tenant, {}).terminations; }
     void note_victims(PoolId pool) { ++pools_.base(pool, {}).victims; }
     void count_node(PoolId pool, std::int64_t sign) { pools_.base(pool, {}).nodes += sign; }
     // A queue is guaranteed no less than its sub-queues, and its GPU models, are together.

@@ -55,7 +55,7 @@ bool QueueTree::set_quota_reservations(PoolId pool, std::vector<HeadReservation>
 void QueueTree::forget_reservations(JobId job) {
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         PoolReservations& kept = pools_.base(PoolId{pool}, {}).reservations;
-        if (kept.head.job == job) head_reservation(PoolId{pool}, {});
+        if (kept.head.job == job) set_head_reservation(PoolId{pool}, {});
         const std::size_t gone = std::erase_if(
             kept.under_limits, [job](const HeadReservation& one) { return one.job == job; });
         if (gone == 0) continue;

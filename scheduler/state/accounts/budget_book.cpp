@@ -88,7 +88,7 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
     const JobRow& job = state.job(pod.job);
-    const bool is_nominated = pod.bind.state == BindState::nominated;
+    const bool is_nominated = pod.bind.state == BindState::claimed;
     const auto change = [&](Budget& budget) {
         Spending& spending = budget.spending;
         if (is_nominated) {
@@ -110,7 +110,7 @@ bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job,
     if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_nominated = pod.bind.state == BindState::nominated;
+        const bool is_nominated = pod.bind.state == BindState::claimed;
         if (is_nominated && draws(pod, job)) note(state, pod, Instant{}, sign);
     }
     return true;

@@ -21,9 +21,7 @@ bool reserves_under_limits(const ReferenceModel& reference, const std::string& p
 // Quota of a model may be reserved, too.
 bool limits_models(const ReferenceModel& reference, const PodFacts& pod) {
     for (const QueueName& queue : reference.chain(reference.queue_of(pod))) {
-        const QueuePolicy* known = reference.policy_of(queue);
-        if (known == nullptr) continue;
-        for (const ModelLimit& of : known->models) {
+        for (const ModelLimit& of : reference.policy_or_default(queue).models) {
             if (of.maximum) return true;
         }
     }

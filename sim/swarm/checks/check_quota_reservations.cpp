@@ -22,9 +22,7 @@ enum class When : std::uint8_t { now, later };
 bool is_stopped(const ReferenceModel& reference, const Wish& wish, When when) {
     if (!reference.limit_crossed(wish.like, wish.ask).empty()) return true;
     for (const QueueName& queue : reference.chain(reference.queue_of(wish.like))) {
-        const QueuePolicy* known = reference.policy_of(queue);
-        if (known == nullptr) continue;
-        for (const ModelLimit& of : known->models) {
+        for (const ModelLimit& of : reference.policy_or_default(queue).models) {
             const std::int64_t held = reference.held_of_model(queue, of.model) + wish.ask.gpus;
             if (of.maximum && wish.ask.gpus > 0 && held > of.maximum->value()) return true;
         }
@@ -54,9 +52,8 @@ bool is_stopped_permanently(const ReferenceModel& reference, const Wish& wish) {
     if (!reference.budget_crossed(wish.like, wish.ask.gpus).empty()) return true;
     const std::int64_t held = reference.gpus_of_job(job_of(wish.like)) + wish.ask.gpus;
     for (const QueueName& queue : reference.chain(reference.queue_of(wish.like))) {
-        const QueuePolicy* known = reference.policy_of(queue);
-        if (known == nullptr || !known->gpus_per_job_maximum) continue;
-        if (held > known->gpus_per_job_maximum->value()) return true;
+        const auto& most = reference.policy_or_default(queue).gpus_per_job_maximum;
+        if (most && held > most->value()) return true;
     }
     return false;
 }
@@ -115,8 +112,7 @@ bool Checker::is_held_by_quota_reservation(const ClusterState& state, JobId id,
         if (is_stopped(later, *head, When::later)) return true;
         // The GPU model that the head will get is not known here.
         for (const QueueName& queue : later.chain(later.queue_of(head->like))) {
-            const QueuePolicy* known = later.policy_of(queue);
-            if (known != nullptr && !known->models.empty()) return true;
+            if (!later.policy_or_default(queue).models.empty()) return true;
         }
         if (!later.models_reserved(later.queue_of(head->like).pool).empty()) return true;
     }

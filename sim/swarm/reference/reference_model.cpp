@@ -336,6 +336,12 @@ const QueuePolicy* ReferenceModel::policy_of(const QueueName& name) const {
     return nullptr;
 }
 
+const QueuePolicy& ReferenceModel::policy_or_default(const QueueName& name) const {
+    static const QueuePolicy plain;
+    const QueuePolicy* known = policy_of(name);
+    return known != nullptr ? *known : plain;
+}
+
 BackfillPolicy ReferenceModel::backfill_of(const std::string& pool) const {
     for (const PoolPolicy& known : policy.pools) {
         if (known.name == pool) return known.backfill;

@@ -131,7 +131,9 @@ public:
     // End times of current and future windows.
     [[nodiscard]] std::set<Instant> openings() const;
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
+    // Null, or one without limits: the policy does not list the queue.
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
+    [[nodiscard]] const QueuePolicy& policy_or_default(const QueueName& queue) const;
     [[nodiscard]] BackfillPolicy backfill_of(const std::string& pool) const;
     [[nodiscard]] PreemptionPolicy preemption_of(const std::string& pool) const;
     [[nodiscard]] const TenantPolicy* tenant(const std::string& name) const;

@@ -71,11 +71,11 @@ std::int64_t ReferenceModel::guaranteed(const QueueName& queue) const {
 }
 
 std::optional<std::int64_t> ReferenceModel::cap(const QueueName& queue) const {
-    const QueuePolicy* known = policy_of(queue);
+    const QueuePolicy& known = policy_or_default(queue);
     std::optional<std::int64_t> out;
-    if (known && known->maximum) out = known->maximum->value();
-    if (known && known->borrowing_limit) {
-        const std::int64_t most = guaranteed(queue) + known->borrowing_limit->value();
+    if (known.maximum) out = known.maximum->value();
+    if (known.borrowing_limit) {
+        const std::int64_t most = guaranteed(queue) + known.borrowing_limit->value();
         out = std::min(out.value_or(most), most);
     }
     return out;
@@ -140,9 +140,7 @@ bool ReferenceModel::model_allowed(const PodFacts& pod, std::int64_t gpus,
                                    const std::string& model) const {
     if (gpus == 0) return true;
     for (const QueueName& queue : chain(queue_of(pod))) {
-        const QueuePolicy* known = policy_of(queue);
-        if (known == nullptr) continue;
-        for (const ModelLimit& limit : known->models) {
+        for (const ModelLimit& limit : policy_or_default(queue).models) {
             if (limit.model == model && limit.maximum &&
                 held_of_model(queue, model) + gpus > limit.maximum->value()) {
                 return false;

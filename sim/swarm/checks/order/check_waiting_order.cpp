@@ -8,20 +8,12 @@
 namespace gpuctl::sim {
 namespace {
 
-// True if the queue or a queue above it limits the GPUs of one job.
-bool limits_one_job(const ReferenceModel& reference, const QueueName& name) {
+// True if the queue or a queue above it has this limit.
+template <typename Limit>
+bool has_limit(const ReferenceModel& reference, const QueueName& name, Limit QueuePolicy::* limit) {
     const std::vector<QueueName> chain = reference.chain(name);
     return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
-        const QueuePolicy* queue = reference.policy_of(level);
-        return queue != nullptr && queue->gpus_per_job_maximum;
-    });
-}
-
-bool limits_number_of_jobs(const ReferenceModel& reference, const QueueName& name) {
-    const std::vector<QueueName> chain = reference.chain(name);
-    return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
-        const QueuePolicy* queue = reference.policy_of(level);
-        return queue != nullptr && queue->jobs_maximum;
+        return (reference.policy_or_default(level).*limit).has_value();
     });
 }
 
@@ -72,19 +64,15 @@ void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& a
             });
         if (is_closed_to_one) continue;
         // One of both jobs may run already, and then it does not count as another job.
-        if (limits_number_of_jobs(reference_, reference_.queue_of(pod))) continue;
+        const QueueName queue = reference_.queue_of(pod);
+        if (has_limit(reference_, queue, &QueuePolicy::jobs_maximum)) continue;
         // Its running ranks count against the limit per job.
-        if (reference_.gpus_of_job(key) > 0 && limits_one_job(reference_, reference_.queue_of(pod)))
+        if (reference_.gpus_of_job(key) > 0 &&
+            has_limit(reference_, queue, &QueuePolicy::gpus_per_job_maximum))
             continue;
         // Its running ranks decide where it may be placed.
         const bool depends_on_ranks = pod.rules.topology.any() || pod.rules.takes_several_models();
         if (depends_on_ranks && reference_.pods_held(key) > 0) continue;
-        // Further ranks of a running job do not count as another job.
-        if (reference_.pods_held(placed_job.job) > placed_job.ranks &&
-            reference_.pods_held(key) == 0 &&
-            limits_number_of_jobs(reference_, reference_.queue_of(pod))) {
-            continue;
-        }
         ++probes.orders_compared;
         if (x > y) continue;
         fail("I8", placed_before(placed_job.job, key) +

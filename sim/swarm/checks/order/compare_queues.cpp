@@ -51,9 +51,8 @@ void Checker::compare_queues(const PlacedJob& first, const PlacedJob& later, con
     const QueueName& a = of.a.back();
     const QueueName& b = of.b.back();
     if (of.ancestor != QueueName{a.pool, ""}) ++probes.branches_compared;
-    static const QueuePolicy plain;
-    const QueuePolicy& x = reference_.policy_of(a) ? *reference_.policy_of(a) : plain;
-    const QueuePolicy& y = reference_.policy_of(b) ? *reference_.policy_of(b) : plain;
+    const QueuePolicy& x = reference_.policy_or_default(a);
+    const QueuePolicy& y = reference_.policy_or_default(b);
     // Whether a model's guarantee counts depends on the next job there, which is not known here.
     if (guarantees_models(x) || guarantees_models(y)) return;
     const std::string what = placed_before(first.job, later.job);

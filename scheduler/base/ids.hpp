@@ -35,7 +35,6 @@ using JobId = DenseId<struct JobTag>;
 using PoolId = DenseId<struct PoolTag>;
 using QueueId = DenseId<struct QueueTag>;
 using TenantId = DenseId<struct TenantTag>;
-using ResourceId = DenseId<struct ResourceTag>;      // one per extended resource name
 using ShapeId = DenseId<struct ShapeTag>;            // request + rules, shared by equal pods
 using DomainId = DenseId<struct DomainTag>;          // a rack, a block, ... by level
 using ConstraintId = DenseId<struct ConstraintTag>;  // placement rules, shared by equal pods

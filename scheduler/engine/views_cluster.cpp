@@ -265,7 +265,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.gpus_excess += whole_gpus_of(node, excess);
         view.nodes_excess += excess == Resources{} ? 0 : 1;
         view.gpus_used += gpus.used;
-        view.gpus.add(states_of(state, id, gpus));
+        view.gpus.add(states_of(state, id, gpus.total, gpus.used, gpus.nominated));
         if (state.maintenance.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {
             view.gpus_free += gpus.free();

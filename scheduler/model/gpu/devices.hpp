@@ -15,9 +15,4 @@ constexpr bool is_part_of_gpu(GpuMilli amount) {
     return amount > GpuMilli{0} && amount.value() < kGpuMilliPerGpu;
 }
 
-// True for an amount that no node can offer: no device holds one GPU and a half.
-constexpr bool is_broken_amount(GpuMilli amount) {
-    return amount.value() > kGpuMilliPerGpu && amount.value() % kGpuMilliPerGpu != 0;
-}
-
 }  // namespace gpuctl

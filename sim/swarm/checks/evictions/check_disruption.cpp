@@ -69,7 +69,8 @@ bool Checker::could_start_in(std::optional<ReferenceModel> then, const Attempt& 
 // The first kind of disruption that would let the job start; empty: none.
 std::string Checker::missed_disruption(const ClusterState& state, const Readiness& ready,
                                        const Attempt& attempt) {
-    const auto& [id, like, ranks, ask, latest] = attempt;
+    const JobId id = attempt.job;
+    const PodFacts& like = attempt.like;
     if (std::optional<ReferenceModel> then = without_surplus(state, id, like)) {
         ++probes.shrinks_tried;
         if (could_start_in(std::move(then), attempt)) return "could start if elastic jobs shrank";
@@ -79,22 +80,22 @@ std::string Checker::missed_disruption(const ClusterState& state, const Readines
         return "could start if stranded gangs were evicted";
     }
     if (could_restart(state, id, ready, like)) return "could start elsewhere as a whole";
-    std::optional<ReferenceModel> reclaimed = without_lent_capacity(state, like, ask);
+    std::optional<ReferenceModel> reclaimed = without_lent_capacity(state, like, attempt.ask);
     if (reclaimed) {
         ++probes.reclaims_tried;
         if (could_start_in(reclaimed, attempt))
             return "could start if lent capacity were reclaimed";
     }
     // CPU-only pods are never in the way of a limit.
-    if (const auto cpu_only_pods = blocking_cpu_pods(state, like, ask); !cpu_only_pods.empty()) {
+    if (const auto cpu_only_pods = blocking_cpu_pods(state, like, attempt.ask); !cpu_only_pods.empty()) {
         ReferenceModel then = reclaimed ? std::move(*reclaimed) : reference_;
-        if (latest > Duration{}) then.starts_within = latest;
-        const bool is_allowed = then.limit_crossed(like, ask).empty();
+        if (attempt.latest > Duration{}) then.starts_within = attempt.latest;
+        const bool is_allowed = then.limit_crossed(like, attempt.ask).empty();
         for (const std::string& uid : cpu_only_pods) {
             then.pods.at(uid).facts.phase = PodPhase::failed;
         }
         if (is_allowed) ++probes.clearings_tried;
-        if (is_allowed && then.fitting_in_models(like, ranks) >= ranks) {
+        if (is_allowed && then.fitting_in_models(like, attempt.ranks) >= attempt.ranks) {
             return "could use the GPUs that its queue is guaranteed if CPU-only pods were evicted";
         }
     }

@@ -133,8 +133,7 @@ std::string describe(const Effect& effect) {
                  [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); },
                  [](const EvictPod& e) {
                      return "evict pod " + number(e.id) + " " + to_string(e.pod.key) + " for " +
-                            (e.preemptor == ObjectKey{} ? "maintenance"
-                                                          : to_string(e.preemptor));
+                            (e.preemptor == ObjectKey{} ? "maintenance" : to_string(e.preemptor));
                  },
                  [](const ResizeWorkload& e) {
                      return "resize " + number(e.id) + " " + to_string(e.key) + " from " +

@@ -102,7 +102,8 @@ std::string as_table(const std::vector<Comparison>& rows) {
         "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for (const Comparison& row : rows) {
         const bool is_published = row.published.value_or(0) != 0;
-        const std::string off = is_published ? number((row.ours / *row.published - 1) * 100) + " %" : "";
+        const std::string off =
+            is_published ? number((row.ours / *row.published - 1) * 100) + " %" : "";
         text += "| " + row.suite + " | " + row.jobs + " | " + row.policy + " | " + row.rule +
                 " | " + row.metric + " | " + number(row.published) + " | " + number(row.ours) +
                 " | " + off + " | " + (row.tolerance == 0 ? "" : number(row.tolerance)) + " | " +

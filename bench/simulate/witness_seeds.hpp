@@ -1,7 +1,7 @@
 #pragma once
-// Seeds that show a seeded fault (scheduler/base/seeded_faults.hpp), for faults that seeds 1 to 4 do not
-// show. They are simulated first, so that tests need not search hundreds of seeds. After a change
-// of the engine a fault may need another seed: then the tests search from seed 1. Written by
+// Seeds that show a seeded fault (scheduler/base/seeded_faults.hpp), for faults that seeds 1 to 4
+// do not show. They are simulated first, so that tests need not search hundreds of seeds. After a
+// change of the engine a fault may need another seed: then the tests search from seed 1. Written by
 // `./tools/simulate --fault-table`.
 
 #include <cstdint>

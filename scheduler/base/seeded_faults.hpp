@@ -1,8 +1,9 @@
 #pragma once
-// Seeded faults: known bugs that a build with GPUCTL_SEEDED_FAULTS can switch on, to check that the tests
-// detect them (mutation testing). In any other build has_fault() is a constant, and the compiler
-// removes the code that depends on it. Only .cpp files may call has_fault(), because headers are
-// shared with objects that are built without GPUCTL_SEEDED_FAULTS; tools/tidy refuses a call in a header.
+// Seeded faults: known bugs that a build with GPUCTL_SEEDED_FAULTS can switch on, to check that the
+// tests detect them (mutation testing). In any other build has_fault() is a constant, and the
+// compiler removes the code that depends on it. Only .cpp files may call has_fault(), because
+// headers are shared with objects that are built without GPUCTL_SEEDED_FAULTS; tools/tidy refuses a
+// call in a header.
 
 #include <array>
 #include <cstdint>

@@ -121,7 +121,7 @@ struct QueueView {
     std::optional<BudgetView> budget;
     // The following members include every queue below it.
     GpuMilli held;           // by bound pods and binds in flight
-    GpuMilli nominated;        // in addition, nominated for jobs that pods are evicted for
+    GpuMilli nominated;      // in addition, nominated for jobs that pods are evicted for
     GpuMilli entitled;       // its fair share of the pool, by its usage and demand
     std::int64_t share = 0;  // dominant share, held and used, in parts per billion of the pool
     Load used;               // the decayed mean of its usage
@@ -191,9 +191,10 @@ struct TurnView {
         std::int32_t priority = 0;
         GpuMilli guaranteed;
         GpuMilli held;
-        GpuMilli terminating;         // part of `held` by terminating pods, which the order excludes
-        std::int64_t share = 0;   // parts per billion of the pool, held and used
-        std::int64_t recent_usage = 0;  // share in the current tick, which breaks ties of equal shares
+        GpuMilli terminating;    // part of `held` by terminating pods, which the order excludes
+        std::int64_t share = 0;  // parts per billion of the pool, held and used
+        std::int64_t recent_usage =
+            0;  // share in the current tick, which breaks ties of equal shares
         std::int64_t weight = 1;
         bool is_beyond_guarantee = false;  // its demand is larger, so no guarantee holds now
     };
@@ -229,7 +230,7 @@ struct TurnView {
     std::int64_t tenant_share = 0;  // in the job's queue
     std::int64_t tenant_recent_usage = 0;
     std::int64_t tenant_weight = 1;
-    GpuMilli tenant_held;     // in the pool
+    GpuMilli tenant_held;         // in the pool
     GpuMilli tenant_terminating;  // part of tenant_held by terminating pods
     std::optional<GpuMilli> tenant_quota;
 };

@@ -49,7 +49,8 @@ JobEntry named(const ObjectKey& key) {
 std::string_view shown_node(const ClusterState& state, const PodRow& pod) {
     if (pod.bind.state == BindState::claimed) return {};
     if (pod.node.exists()) return state.node(pod.node).facts.name;
-    const bool is_node_reported = pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;
+    const bool is_node_reported =
+        pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;
     return is_node_reported ? std::string_view{pod.facts.node} : std::string_view{};
 }
 

@@ -42,8 +42,8 @@ struct JobLoad {
     bool runs = false;   // some pod holds capacity of a node
     GpuMilli gpus_waiting;
     GpuMilli gpus_nominated;  // nominated: other pods are being evicted for it
-    GpuMilli gpus_held;     // by shape, including nominated GPUs
-    Load on_nodes;          // requests of its pods on nodes
+    GpuMilli gpus_held;       // by shape, including nominated GPUs
+    Load on_nodes;            // requests of its pods on nodes
     friend bool operator==(const JobLoad&, const JobLoad&) = default;
 };
 

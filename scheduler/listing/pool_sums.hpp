@@ -36,8 +36,9 @@ struct NodeGlance {
     bool has_excess = false;
     bool is_closed = false;  // in maintenance, or reported unhealthy
     bool takes_work = false;
-    GpuMilli free;         // free for work; zero if the node takes none
-    GpuMilli completely_idle;  // completely idle GPUs that work may use; zero if the node takes none
+    GpuMilli free;  // free for work; zero if the node takes none
+    GpuMilli
+        completely_idle;  // completely idle GPUs that work may use; zero if the node takes none
     GpuStates states;
     std::string gpu_model;
     friend bool operator==(const NodeGlance&, const NodeGlance&) = default;

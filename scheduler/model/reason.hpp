@@ -44,12 +44,12 @@ namespace gpuctl {
       "its queue has sub-queues and takes no jobs")                                               \
     X(reserved, "reserved", true, "its room is reserved for the head-of-line job")                \
     X(short_work_first, "short_work_first", true, "the free GPUs are reserved for short jobs")    \
-    X(room_nominated, "room_claimed", false, "pods are being evicted to make room for it")          \
+    X(room_nominated, "room_claimed", false, "pods are being evicted to make room for it")        \
     X(topology_insufficient, "topology_insufficient", true,                                       \
       "its ranks find room, but not in the topology they require")                                \
     X(maintenance, "maintenance", true, "its nodes are closed for maintenance, or soon will be")  \
     X(set_aside, "set_aside", true, "its nodes are reserved for other jobs at that time")         \
-    X(reserved_for_growth, "kept_for_growth", true,                                                   \
+    X(reserved_for_growth, "kept_for_growth", true,                                               \
       "the free GPUs are reserved for services and growing elastic jobs")                         \
     X(budget_spent, "budget_spent", false,                                                        \
       "the GPU-hours left to its queue or namespace are not enough for it")                       \

@@ -15,11 +15,12 @@ namespace gpuctl {
 struct PoolTurn {
     PoolId pool;
     Line line;                           // the order of its waiting jobs
-    QuotaReservations quota;                    // quota reservations for heads of the line
+    QuotaReservations quota;             // quota reservations for heads of the line
     ShortWork short_work;                // the short-job reserve
     Reservation* reservation = nullptr;  // of the head-of-line job; may be empty
 
-    // The longest time that a job of this namespace waits for its victims, see longest_nomination().
+    // The longest time that a job of this namespace waits for its victims, see
+    // longest_nomination().
     struct LongestWait {
         std::uint64_t changes = 0;  // PoolRow::changes when it was computed; 0: unknown
         TenantId tenant;

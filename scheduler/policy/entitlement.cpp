@@ -21,7 +21,8 @@ GpuMilli read_demand(const ClusterState& state, QueueId id, Entitlements& out) {
     return own.demand;
 }
 
-ShareRequest request_of(const ClusterState& state, QueueId id, GpuMilli whole, const Entitlements& out) {
+ShareRequest request_of(const ClusterState& state, QueueId id, GpuMilli whole,
+                        const Entitlements& out) {
     const QueueRow& queue = state.queue(id);
     const std::int64_t demand = out.at(id).demand.value();
     const auto cap = queue.cap();

@@ -67,8 +67,8 @@ bool yields_across_pools(const ClusterState& state, const JobRow& head, const Jo
     return head.pool != to.pool && comes_before(state, to, head);
 }
 
-ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
-                        const LimitHeads& known) {
+ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant,
+                             ClassId before, const LimitHeads& known) {
     ClassId best;
     for (const auto& [name, other] : state.tree.pools_by_name()) {
         if (other == pool || !reserves_quota(state.pool(other))) continue;

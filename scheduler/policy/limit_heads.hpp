@@ -64,8 +64,8 @@ bool yields_across_pools(const ClusterState& state, const JobRow& head, const Jo
 // The quota of a namespace spans all pools, and pools have no order among each other. This function
 // returns the first class of another pool that waits for the quota: by priority with ageing, then
 // by arrival. It excludes classes after `before` in that order, and classes with an answer.
-ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
-                        const LimitHeads& known);
+ClassId first_of_other_pools(const ClusterState& state, PoolId pool, TenantId tenant,
+                             ClassId before, const LimitHeads& known);
 
 // True if a job like `other` counts against a limit of the class, whether that limit blocked the
 // class or not. The part that queues of the pool do not lend each other counts only if it blocked

@@ -283,7 +283,7 @@ namespace {
 
 std::int64_t recent_share_of(const ClusterState& state, PoolId pool, const Account& account) {
     return compute_recent_share(account.held, state.accounts.usage_of(account), state.now(),
-                        state.policy().usage_half_life, state.pool(pool).offered);
+                                state.policy().usage_half_life, state.pool(pool).offered);
 }
 
 }  // namespace

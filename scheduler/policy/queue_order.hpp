@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "scheduler/policy/terminating_pods.hpp"
 #include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/policy/shortest_first.hpp"
+#include "scheduler/policy/terminating_pods.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {

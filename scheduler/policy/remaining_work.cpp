@@ -42,7 +42,8 @@ Duration RemainingWork::remaining_time(const ClusterState& state, const JobRow& 
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
 }
 
-const RunTimeCurve& RemainingWork::curve_of(const ClusterState& state, const RunTimeQuestion& about) {
+const RunTimeCurve& RemainingWork::curve_of(const ClusterState& state,
+                                            const RunTimeQuestion& about) {
     if (curves_.size() > kCurvesMost) curves_.clear();
     Kept& kept = curves_[{about.owner, about.gpus, about.limit}];
     const std::uint64_t revision = state.run_times.history().revision(about.owner);
@@ -89,7 +90,7 @@ std::optional<Instant> RemainingWork::begin_by(const ClusterState& state, const 
 }
 
 std::int64_t RemainingWork::key(const ClusterState& state, const JobRow& job, Duration cost,
-                           bool is_rounded) {
+                                bool is_rounded) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
     Duration time = remaining_time(state, job);

@@ -9,9 +9,9 @@
 // jobs must count, but not dominate.
 //
 // If the pool preempts long work for short work (docs/adr/0018), the run time is the remaining run
-// time times the GPUs (remaining_work.hpp), as in the rule for preemption. If the pool orders by due
-// times, the due time replaces it. A job that must begin now, because it would run alone after all
-// other work otherwise, precedes all of these; of several such jobs the longest is first.
+// time times the GPUs (remaining_work.hpp), as in the rule for preemption. If the pool orders by
+// due times, the due time replaces it. A job that must begin now, because it would run alone after
+// all other work otherwise, precedes all of these; of several such jobs the longest is first.
 //
 // Scores are cached by class until a job of the same owner ends, except for jobs of which some pods
 // run.

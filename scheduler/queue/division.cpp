@@ -23,14 +23,15 @@ std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t
 }
 
 // Hands out the rest, one unit at a time, to the claimant with the smallest amount for its weight.
-void hand_out(std::int64_t left, const std::vector<ShareRequest>& requests, const std::vector<Range>& ranges,
-              std::vector<std::int64_t>& given) {
+void hand_out(std::int64_t left, const std::vector<ShareRequest>& requests,
+              const std::vector<Range>& ranges, std::vector<std::int64_t>& given) {
     for (; left > 0; --left) {
         std::size_t best = requests.size();
         for (std::size_t i = 0; i < requests.size(); ++i) {
             if (given[i] >= ranges[i].high) continue;
-            if (best == requests.size() || static_cast<Wide>(given[i]) * requests[best].weight <
-                                             static_cast<Wide>(given[best]) * requests[i].weight) {
+            if (best == requests.size() ||
+                static_cast<Wide>(given[i]) * requests[best].weight <
+                    static_cast<Wide>(given[best]) * requests[i].weight) {
                 best = i;
             }
         }
@@ -57,7 +58,8 @@ std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<ShareRequ
     if (guaranteed_sum > whole) {  // guarantees beyond the whole are reduced in proportion
         for (Range& range : ranges) {
             range.high = range.low;
-            range.low = static_cast<std::int64_t>(static_cast<Wide>(range.low) * whole / guaranteed_sum);
+            range.low =
+                static_cast<std::int64_t>(static_cast<Wide>(range.low) * whole / guaranteed_sum);
         }
     }
     // The highest level, in steps of 1 / weight_most, whose units do not exceed the rest. One

@@ -49,9 +49,9 @@ struct ClassBlock {
     static constexpr std::uint16_t kPoolGains = 1;
     // the class's queue or a queue above it holds less, or may hold more
     static constexpr std::uint16_t kQueueShrinks = 2;
-    static constexpr std::uint16_t kTenantShrinks = 4;  // its tenant holds less, or may hold more
-    static constexpr std::uint16_t kHeadReservation = 8;        // the head-of-line reservation
-    static constexpr std::uint16_t kShortWork = 16;     // room beyond the short-job reserve
+    static constexpr std::uint16_t kTenantShrinks = 4;    // its tenant holds less, or may hold more
+    static constexpr std::uint16_t kHeadReservation = 8;  // the head-of-line reservation
+    static constexpr std::uint16_t kShortWork = 16;       // room beyond the short-job reserve
     // what queues of the pool do not lend to each other
     static constexpr std::uint16_t kPoolLending = 32;
     static constexpr std::uint16_t kVictims = 64;  // more pods of its queue could be preempted

@@ -42,7 +42,7 @@ std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& wh
 }
 
 std::int64_t compute_recent_share(const Load& held, Usage usage, Instant now, Duration half_life,
-                          const Load& whole) {
+                                  const Load& whole) {
     const std::int64_t tick = tick_ms(half_life);
     if (tick == 0 || has_fault(SeededFault::equal_shares_by_age)) return 0;
     usage.note(held, now);

@@ -35,6 +35,6 @@ std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& wh
 // a fraction of `whole` held for a complete tick. It breaks ties of equal shares, so that jobs that
 // alternate on a whole pool do not wait for the end of a tick. 0: past usage does not count.
 std::int64_t compute_recent_share(const Load& held, Usage usage, Instant now, Duration half_life,
-                          const Load& whole);
+                                  const Load& whole);
 
 }  // namespace gpuctl

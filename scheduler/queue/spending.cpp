@@ -147,7 +147,7 @@ Instant Spending::fits_from(GpuMilli gpus, GpuTime left) const {
 }
 
 Instant Spending::fits_with_nominations_from(GpuMilli gpus, Duration limit, GpuTime left,
-                                          Instant now) const {
+                                             Instant now) const {
     const Wide most = left.value() + committed_to_nominations(now);
     Instant too_soon = now;
     Instant enough = period_.end;

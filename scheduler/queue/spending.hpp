@@ -68,7 +68,7 @@ public:
     // The time at which they could begin if earmarked capacity does not begin. What is committed to
     // it shrinks towards the end of the period.
     [[nodiscard]] Instant fits_with_nominations_from(GpuMilli gpus, Duration limit, GpuTime left,
-                                                  Instant now) const;
+                                                     Instant now) const;
 
 private:
     void advance(Instant now);

@@ -94,12 +94,12 @@ struct PoolBase {
         const auto& others = reservations.under_limits;
         return is_it(reservations.head) || std::any_of(others.begin(), others.end(), is_it);
     }
-    std::uint64_t gains = 1;      // moves when something here may now fit that did not
-    std::uint64_t changes = 1;    // moves with every change of what is free
-    std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
-    std::uint64_t terminations = 1;    // moves when a pod on its nodes gets on its way out, or stays
-    std::vector<QueueId> queues;  // of the policy, by name, "default" among them
-    std::vector<QueueId> roots;   // those directly below it, by name
+    std::uint64_t gains = 1;         // moves when something here may now fit that did not
+    std::uint64_t changes = 1;       // moves with every change of what is free
+    std::uint64_t victims = 1;       // moves when more could be taken back from a queue of it
+    std::uint64_t terminations = 1;  // moves when a pod on its nodes gets on its way out, or stays
+    std::vector<QueueId> queues;     // of the policy, by name, "default" among them
+    std::vector<QueueId> roots;      // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
     std::int32_t reserve_percent = 0;
     GpuMilli reserve_gpus;
@@ -107,13 +107,15 @@ struct PoolBase {
 
 // What a pool has, and what is held of it.
 struct PoolHoldings {
-    Load offered;                        // by its known nodes: what shares are shares of
-    bool shares_stale = false;           // `offered` changed since they were computed
-    GpuMilli held;                       // by its queues
-    GpuMilli held_or_reserved;                       // with what they keep back
+    Load offered;                            // by its known nodes: what shares are shares of
+    bool shares_stale = false;               // `offered` changed since they were computed
+    GpuMilli held;                           // by its queues
+    GpuMilli held_or_reserved;               // with what they keep back
     std::vector<ModelRoom> reserved_models;  // by the policy, in the order of its queues
     // Null: no queue of it keeps any of the model back.
-    ModelRoom* find_reserved_model(std::string_view model) { return room_of(reserved_models, model); }
+    ModelRoom* find_reserved_model(std::string_view model) {
+        return room_of(reserved_models, model);
+    }
     [[nodiscard]] const ModelRoom* find_reserved_model(std::string_view model) const {
         return room_of(reserved_models, model);
     }
@@ -142,7 +144,7 @@ struct ModelHolding {
     ModelLimit limit;
     GpuMilli held;
     GpuMilli nominated;  // of `held`: of what still leaves
-    GpuMilli not_lent;    // of its guarantee, not lent while it is idle
+    GpuMilli not_lent;   // of its guarantee, not lent while it is idle
 };
 
 // A queue's place in the tree, what the policy says of it, and counters of its changes.
@@ -182,8 +184,8 @@ struct QueueHoldings {
     // The same with every queue below it.
     Account account;
     std::int64_t jobs_held = 0;
-    GpuMilli held_or_reserved_below;             // what its children keep
-    std::vector<Account> by_tenant;  // of `direct`, by TenantId
+    GpuMilli held_or_reserved_below;  // what its children keep
+    std::vector<Account> by_tenant;   // of `direct`, by TenantId
 };
 
 // The pods of a queue that may be stopped.

@@ -251,10 +251,10 @@ std::optional<Remedy> try_more_nodes(Question& question, const OtherChange& othe
             return question.helps(with_other_change(other_change, joins(*like, nodes)));
         });
         if (!count) continue;
-        return with_stops(question,
-                          {ChangeKind::more_nodes, like->name, *count,
-                           question.effect_of(change::MoreNodes{other_change.limits, *count, like->name,
-                                                                level_of(question, *like)})});
+        return with_stops(
+            question, {ChangeKind::more_nodes, like->name, *count,
+                       question.effect_of(change::MoreNodes{other_change.limits, *count, like->name,
+                                                            level_of(question, *like)})});
     }
     return std::nullopt;
 }

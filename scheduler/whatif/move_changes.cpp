@@ -91,7 +91,8 @@ enum class Stopping : std::uint8_t { together, one_by_one };
 
 // Simulates a move. The jobs stop; the waiting job starts; the jobs start again, one after another,
 // and all find nodes. No job may be evicted for that, whether it ran before or has just started.
-std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const MovePlan& plan, Stopping how) {
+std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const MovePlan& plan,
+                                                    Stopping how) {
     const ClusterState& before = *question.state();
     std::optional<Trial> trial = question.begin_trial();
     if (!trial) return std::nullopt;
@@ -121,7 +122,8 @@ std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const Mo
 
 // Simulates both ways of stopping. The result is that of one_by_one.
 std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const MovePlan& plan) {
-    if (plan.moved.size() > 1 && !simulate_moves(question, plan, Stopping::together)) return std::nullopt;
+    if (plan.moved.size() > 1 && !simulate_moves(question, plan, Stopping::together))
+        return std::nullopt;
     return simulate_moves(question, plan, Stopping::one_by_one);
 }
 

@@ -29,7 +29,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
         const std::int64_t left = asked - fewer;
         return question.helps(
             recreate(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
-                                 [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }}));
+                                [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }}));
     });
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
@@ -56,11 +56,11 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
         const auto left = static_cast<std::int32_t>(size - fewer);
         const Change smaller =
             recreate(question, {[=](PodFacts& rank) { rank.gang_min = left; },
-                                 [=](JobSpec& spec) {
-                                     spec.replicas_min = std::min(spec.replicas_min, left);
-                                     spec.replicas_max = std::min(spec.replicas_max, left);
-                                 },
-                                 static_cast<std::size_t>(left)});
+                                [=](JobSpec& spec) {
+                                    spec.replicas_min = std::min(spec.replicas_min, left);
+                                    spec.replicas_max = std::min(spec.replicas_max, left);
+                                },
+                                static_cast<std::size_t>(left)});
         return [=](Trial& trial) {
             if (has_object) trial.happen(GangObserved{key, {left, {}}, note});
             smaller(trial);
@@ -85,7 +85,7 @@ std::optional<Remedy> try_other_queue(Question& question) {
         const std::string name = question.state()->queue(other).name;
         if (other == job.queue) continue;
         const Change change = recreate(question, {[&](PodFacts& pod) { pod.queue = name; },
-                                                   [&](JobSpec& spec) { spec.queue = name; }});
+                                                  [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_queue, name, 0,
                                      question.effect_of(change::OtherQueue{name})});
@@ -131,7 +131,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
         if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
         const Change change =
             recreate(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },
-                                 [&](JobSpec& spec) { spec.pool = name; }});
+                                [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_pool, name, 0,
                                      question.effect_of(change::OtherPool{name})});

@@ -91,7 +91,7 @@ private:
     std::map<std::string, std::size_t, std::less<>> by_uid_;
     std::vector<PodRun> pod_runs_;
     std::set<std::string, std::less<>> asked_to_stop_;  // uids of pods whose eviction was requested
-    std::map<ObjectKey, std::int32_t> sizes_;          // requested numbers of ranks of elastic jobs
+    std::map<ObjectKey, std::int32_t> sizes_;    // requested numbers of ranks of elastic jobs
     std::multimap<Place, std::size_t> stopped_;  // stopped pods that were not created again yet
     // by uid: pods that we stopped and that still exist
     std::map<std::string, Place, std::less<>> ending_;

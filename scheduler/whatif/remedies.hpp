@@ -12,8 +12,8 @@
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/pod.hpp"
-#include "scheduler/whatif/go_on.hpp"
 #include "scheduler/whatif/evicted.hpp"
+#include "scheduler/whatif/go_on.hpp"
 
 namespace gpuctl::whatif {
 

@@ -40,7 +40,7 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
         const Duration limit = limit_with(fewer);
         return question.helps(
             recreate(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
-                                 [=](JobSpec& spec) { spec.run_time_max = limit; }}));
+                                [=](JobSpec& spec) { spec.run_time_max = limit; }}));
     });
     if (!less) return std::nullopt;
     const Duration limit = limit_with(*less);

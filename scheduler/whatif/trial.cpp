@@ -23,7 +23,7 @@ struct Agree {
         if (!pod.node.exists()) return;
         const GpuMilli gpus = state.shape_of(pod).gpus;
         evicted_pods.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
-                           lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
+                                lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
     }
     void operator()(const BindPod& bind) const {
         answers.emplace_back(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});

@@ -34,7 +34,7 @@ Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInW
 }
 
 OtherChange raised_to(const Question& question, const std::vector<LimitInWay>& limits,
-                 const Levels& levels) {
+                      const Levels& levels) {
     RaisedLimits raised = raise(*question.state(), question.id(), limits, levels);
     return {
         [policy = std::move(raised.policy)](Trial& trial) { trial.happen(PolicyChanged{policy}); },

@@ -22,8 +22,8 @@ struct TrialPlacement {
 };
 
 struct Answer {
-    std::optional<Refusal> never;            // it could never start; then nothing else is set
-    bool starts = false;  // it starts now, completely
+    std::optional<Refusal> never;  // it could never start; then nothing else is set
+    bool starts = false;           // it starts now, completely
     // by rank; if not all pods could start, those that could
     std::vector<TrialPlacement> placements;
     // jobs evicted for it, if disruption budgets allow the evictions

@@ -64,7 +64,7 @@ TEST(Division, leaves_nothing_while_demand_remains_and_keeps_every_guarantee) {
         std::int64_t guaranteed = 0;
         for (std::int64_t i = up_to(20); i > 0; --i) {
             requests.push_back({1 + up_to(1'000'000), up_to(5'000'000), up_to(1'000'000'000),
-                              up_to(1'000'000'000)});
+                                up_to(1'000'000'000)});
             const std::int64_t most = std::min(requests.back().demand, requests.back().cap);
             wanted += most;
             guaranteed += std::min(requests.back().guaranteed, most);

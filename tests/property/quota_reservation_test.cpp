@@ -35,7 +35,7 @@ public:
     std::map<std::string, LimitedJob> waiting;
 
     [[nodiscard]] std::set<std::string> blocking_limits(const LimitedJob& job,
-                                                   const LimitedJobs& jobs) const {
+                                                        const LimitedJobs& jobs) const {
         std::set<std::string> out;
         for (const std::string& account : accounts_of(job)) {
             if (!most.contains(account)) continue;

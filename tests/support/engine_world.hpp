@@ -231,8 +231,7 @@ private:
             const PodFacts& evicted = pods.at(eviction->pod.uid);
             const bool is_drained = eviction->preemptor == ObjectKey{};
             const JobId job = engine.state().jobs.find_job(eviction->job);
-            const bool is_stranded =
-                job.exists() && yields(engine.state().job(job).gang.phase());
+            const bool is_stranded = job.exists() && yields(engine.state().job(job).gang.phase());
             const JobId by = engine.state().jobs.find_job(eviction->preemptor);
             const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
                                          engine.state().job(by).priority > evicted.priority;

@@ -123,7 +123,8 @@ std::string words(const fact::PodsNotEvicted& fact) {
            (fact.holders == fact::Holders::on_nodes_with_free_gpus ? " on nodes with free GPUs"
                                                                    : "") +
            (amount.starts_with("1 ") ? " is" : " are") +
-           held_by(fact.holders, fact.why == fact::NotEvicted::within_guarantee) + why_not_evicted(fact);
+           held_by(fact.holders, fact.why == fact::NotEvicted::within_guarantee) +
+           why_not_evicted(fact);
 }
 
 std::string words(const fact::PreemptsNothing& fact) {

@@ -72,7 +72,7 @@ std::string words(const fact::GrowthDelayed& fact) {
 
 std::string words(const fact::GrowthUndecided& fact) {
     return fact.is_by_speedup ? ", if it gains from them and no other job gains more"
-                           : " when idle room is not reserved for a waiting job";
+                              : " when idle room is not reserved for a waiting job";
 }
 
 }  // namespace gpuctl::wording::english

@@ -186,7 +186,8 @@ void EnginePolicy::stop(World& world, const std::vector<EvictPod>& evicted) {
     for (const EvictPod& eviction : evicted) step(PodRemoved{eviction.pod.uid});
     Incarnation& incarnation = incarnations_[index.value()];
     ++incarnation.number;
-    if (settings_.clairvoyant) incarnation.left = world.remaining_work(index, world.job(index).gpus);
+    if (settings_.clairvoyant)
+        incarnation.left = world.remaining_work(index, world.job(index).gpus);
     for (PodFacts& pod : pods_of(index)) step(PodObserved{std::move(pod)});
 }
 

@@ -24,8 +24,9 @@ using Fact = std::variant<
     fact::TopologyShort, fact::MixShort, fact::MixTogether, fact::WindowsClosed,
     fact::ShortJobsFirst, fact::HeadOfLine, fact::HasReservation, fact::NodesKeptForHead,
     fact::DelaysReservation, fact::HeadUnderLimit, fact::LimitReservedForHead, fact::LimitReserved,
-    fact::PodsNotEvicted, fact::PreemptsNothing, fact::ElasticSize, fact::SizeShrinks, fact::SizeGrows,
-    fact::SizeWaitsForRoom, fact::SizeChangedLast, fact::SizeStays, fact::GrowthAhead,
-    fact::GrowthStopped, fact::GrowthWithoutRoom, fact::GrowthDelayed, fact::GrowthUndecided>;
+    fact::PodsNotEvicted, fact::PreemptsNothing, fact::ElasticSize, fact::SizeShrinks,
+    fact::SizeGrows, fact::SizeWaitsForRoom, fact::SizeChangedLast, fact::SizeStays,
+    fact::GrowthAhead, fact::GrowthStopped, fact::GrowthWithoutRoom, fact::GrowthDelayed,
+    fact::GrowthUndecided>;
 
 }  // namespace gpuctl

@@ -59,7 +59,8 @@ BestNode::Tree& BestNode::tree_of(PoolId pool, ShapeId id, std::uint64_t serial,
 void BestNode::build(Tree& tree, const NodeCost& cost_of, std::size_t slots) {
     tree.leaves = std::bit_ceil(static_cast<std::uint32_t>(std::max<std::size_t>(slots, 1)));
     tree.costs.assign(2 * std::size_t{tree.leaves}, Fragmentation::kDoesNotFit);
-    for (const std::uint32_t slot : cost_of.capacity.nodes_of(cost_of.pool).common(cost_of.eligible)) {
+    for (const std::uint32_t slot :
+         cost_of.capacity.nodes_of(cost_of.pool).common(cost_of.eligible)) {
         tree.costs[tree.leaves + slot] = cost_of(slot);
     }
     for (std::size_t n = tree.leaves; n-- > 1;) {

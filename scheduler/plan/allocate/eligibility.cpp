@@ -5,7 +5,7 @@
 namespace gpuctl {
 
 void EligibilityCache::check_node(const ClusterState& state, const Constraint& constraint,
-                             std::uint32_t slot, NodeSet& nodes) {
+                                  std::uint32_t slot, NodeSet& nodes) {
     const NodeRow& row = state.node(NodeId{slot});
     if (row.known && !state.maintenance.is_closed(NodeId{slot}) &&
         first_refusal(constraint.rules, row.facts) == NodeRefusal::none) {

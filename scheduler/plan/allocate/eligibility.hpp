@@ -37,8 +37,8 @@ private:
         std::size_t position = 0;  // position in the log of that epoch
         NodeSet nodes;
     };
-    static void check_node(const ClusterState& state, const Constraint& constraint, std::uint32_t slot,
-                      NodeSet& nodes);
+    static void check_node(const ClusterState& state, const Constraint& constraint,
+                           std::uint32_t slot, NodeSet& nodes);
     std::vector<Entry> entries_;  // by ConstraintId
 };
 

@@ -81,7 +81,7 @@ void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity,
 // The amount of the resource next to the pool's median GPU. 0: almost no node with GPUs offers the
 // resource, so GPUs are used without it.
 std::int64_t Fragmentation::median_free_amount(const ClusterState& state, const NodeSet& nodes,
-                                          const Capacity& capacity, Column column) {
+                                               const Capacity& capacity, Column column) {
     nodes_.clear();
     for (const std::uint32_t slot : nodes) {
         const Resources& has = state.node(NodeId{slot}).facts.allocatable;

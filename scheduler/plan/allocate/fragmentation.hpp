@@ -69,7 +69,7 @@ private:
                                        std::int64_t idle_milli, const Shape& shape,
                                        std::int64_t pods) const;
     [[nodiscard]] std::int64_t median_free_amount(const ClusterState& state, const NodeSet& nodes,
-                                             const Capacity& capacity, Column column);
+                                                  const Capacity& capacity, Column column);
     [[nodiscard]] std::int64_t spoilt(std::int64_t rest_milli) const;
     [[nodiscard]] Choice choose_device(const Capacity& capacity, std::uint32_t slot,
                                        const Shape& shape) const;

@@ -93,7 +93,7 @@ bool Placer::is_avoided(const ClusterState& state, std::uint32_t slot) const {
 
 // Work without GPUs goes to the node with the fewest free GPUs, so that it does not block them.
 NodeId Placer::least_free_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
-                           const NodeSet& eligible, std::int64_t ranks) const {
+                               const NodeSet& eligible, std::int64_t ranks) const {
     // If the pool has GPUs of several vendors, the first vendor by name: any fixed order will do.
     std::optional<Column> gpus;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {

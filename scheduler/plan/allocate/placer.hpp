@@ -57,7 +57,9 @@ public:
     // Later placements avoid these models in addition to those of avoid(): their remaining GPUs are
     // reserved for another job.
     void bar_models(const std::vector<std::string_view>& models) { barred_models_ = models; }
-    [[nodiscard]] const std::vector<std::string_view>& barred_models() const { return barred_models_; }
+    [[nodiscard]] const std::vector<std::string_view>& barred_models() const {
+        return barred_models_;
+    }
     // Later placements stay outside these windows; absent: outside windows that have begun.
     void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
     [[nodiscard]] std::optional<WindowSet> outside() const { return barred_; }
@@ -78,7 +80,7 @@ private:
     }
     [[nodiscard]] bool is_avoided(const ClusterState& state, std::uint32_t slot) const;
     NodeId least_free_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
-                       const NodeSet& eligible, std::int64_t ranks) const;
+                           const NodeSet& eligible, std::int64_t ranks) const;
     void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
     bool place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
                         Transaction& attempt);
@@ -117,7 +119,8 @@ private:
     void close_scope();
     bool place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
                           const std::vector<PodId>& pods, std::vector<Placement>& out);
-    Spot best_near_anchors(const ClusterState& state, const Capacity& capacity, PoolId pool, PodId pod);
+    Spot best_near_anchors(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                           PodId pod);
     bool place_together(const ClusterState& state, Capacity& capacity, PoolId pool,
                         Transaction& attempt, const Shape& shape);
     bool place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,

@@ -14,13 +14,14 @@ bool Placer::keeps_topology(const ClusterState& state, PodId pod, NodeId node) {
     state.gangs.read_anchors(state.job(state.pod(pod).job), anchors_);
     chosen_.clear();
     const TopologyLevel level = wish_.required;
-    const bool is_near_anchors = level == TopologyLevel::none || !has_anchor_in(capacity, level) ||
-                           is_anchored(capacity, level, capacity.domains().of(level, node.value()));
+    const bool is_near_anchors =
+        level == TopologyLevel::none || !has_anchor_in(capacity, level) ||
+        is_anchored(capacity, level, capacity.domains().of(level, node.value()));
     return is_near_anchors && !is_taken(capacity, node.value());
 }
 
-Placer::Spot Placer::best_near_anchors(const ClusterState& state, const Capacity& capacity, PoolId pool,
-                                 PodId pod) {
+Placer::Spot Placer::best_near_anchors(const ClusterState& state, const Capacity& capacity,
+                                       PoolId pool, PodId pod) {
     const ShapeId id = state.pod(pod).shape;
     const Spot anywhere = best(state, capacity, pool, id);
     if (anchors_.empty() || !anywhere.node.exists()) return anywhere;

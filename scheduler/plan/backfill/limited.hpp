@@ -1,6 +1,6 @@
 #pragma once
-// Whether limits block a larger usage, independent of free room. With a relief: as if the pods of
-// the relief were gone.
+// Whether limits block a larger usage, independent of free room. With released usage: as if
+// the pods that release it were gone.
 
 #include <string_view>
 #include <vector>

@@ -25,15 +25,18 @@ void QuotaReservations::find_what_counts(const ClusterState& state, QuotaReserva
     reservation.counts_queue.clear();
     for (const QueueId queue : pool.queues) {
         if (!counts_all && !(top.exists() && is_below(state, queue, top))) continue;
-        if (reservation.counts_queue.size() <= queue.value()) reservation.counts_queue.resize(queue.value() + 1);
+        if (reservation.counts_queue.size() <= queue.value())
+            reservation.counts_queue.resize(queue.value() + 1);
         reservation.counts_queue[queue.value()] = true;
     }
 }
 
-bool QuotaReservations::may_count(const ClusterState& state, const QuotaReservation& reservation, const JobRow& other) {
+bool QuotaReservations::may_count(const ClusterState& state, const QuotaReservation& reservation,
+                                  const JobRow& other) {
     // system-critical pods count against no limit
     if (other.priority >= kSystemPriority) return false;
-    if (reservation.counts_tenant && other.tenant == state.job(reservation.head).tenant) return true;
+    if (reservation.counts_tenant && other.tenant == state.job(reservation.head).tenant)
+        return true;
     return other.queue.exists() && other.queue.value() < reservation.counts_queue.size() &&
            reservation.counts_queue[other.queue.value()];
 }
@@ -48,7 +51,7 @@ bool QuotaReservations::add(const ClusterState& state, JobId head) {
 }
 
 void QuotaReservations::add_head_reservation(const HeadReservation& head_reservation,
-                              std::vector<std::string_view> models) {
+                                             std::vector<std::string_view> models) {
     QuotaReservation& reservation = reservations_.emplace_back();
     reservation.head = head_reservation.job;
     reservation.at = head_reservation.at;
@@ -56,10 +59,9 @@ void QuotaReservations::add_head_reservation(const HeadReservation& head_reserva
     reservation.models = std::move(models);
 }
 
-QuotaReservations::HeadInWay QuotaReservations::find_head_in_way(const ClusterState& state, JobId job,
-                                       const std::vector<PodId>& pods, Instant start,
-                                       std::vector<std::string_view>& models, For what,
-                                       const ReleasedUsage* with) {
+QuotaReservations::HeadInWay QuotaReservations::find_head_in_way(
+    const ClusterState& state, JobId job, const std::vector<PodId>& pods, Instant start,
+    std::vector<std::string_view>& models, For what, const ReleasedUsage* with) {
     HeadInWay kept;
     const JobRow& row = state.job(job);
     for (QuotaReservation& reservation : reservations_) {
@@ -69,8 +71,8 @@ QuotaReservations::HeadInWay QuotaReservations::find_head_in_way(const ClusterSt
         // priorities.
         const bool is_equal = state.accounts.aged_priority(head.priority, head.submitted_at) ==
                               state.accounts.aged_priority(row.priority, row.submitted_at);
-        const bool yields =
-            yields_across_pools(state, head, row) && !(reservation.has_head_reservation && is_equal);
+        const bool yields = yields_across_pools(state, head, row) &&
+                            !(reservation.has_head_reservation && is_equal);
         if (yields && what == For::start) continue;
         if (reservation.counts_queue.empty()) find_what_counts(state, reservation);
         if (!may_count(state, reservation, row)) continue;
@@ -89,8 +91,8 @@ QuotaReservations::HeadInWay QuotaReservations::find_head_in_way(const ClusterSt
 // Finds out whether these pods would prevent the head from using a GPU model, or from starting, if
 // they still ran at its reserved time.
 void QuotaReservations::read(const ClusterState& state, QuotaReservation& reservation, JobId job,
-                      const std::vector<PodId>& pods, std::vector<std::string_view>& models,
-                      const ReleasedUsage* with, HeadInWay& out) {
+                             const std::vector<PodId>& pods, std::vector<std::string_view>& models,
+                             const ReleasedUsage* with, HeadInWay& out) {
     const JobRow& head = state.job(reservation.head);
     trial_ = reservation.later;
     if (with != nullptr) trial_.add_all(*with);
@@ -110,7 +112,7 @@ void QuotaReservations::read(const ClusterState& state, QuotaReservation& reserv
 // True if the head's reserved nodes have this model, or if no other model would be left to the
 // head.
 bool QuotaReservations::needs_model(const ClusterState& state, const QuotaReservation& reservation,
-                             std::string_view model) const {
+                                    std::string_view model) const {
     if (reservation.has_head_reservation) return is_model_among(reservation.models, model);
     const JobRow& head = state.job(reservation.head);
     std::vector<std::string_view> barred{model};
@@ -120,13 +122,16 @@ bool QuotaReservations::needs_model(const ClusterState& state, const QuotaReserv
 
 // The amount of a model that queues reserve and do not lend is no limit of one queue: both rules
 // may block the head.
-std::size_t QuotaReservations::read_reserved_models(const ClusterState& state, const QuotaReservation& reservation, JobId job,
-                                         const std::vector<PodId>& pods,
-                                         std::vector<std::string_view>& models) {
+std::size_t QuotaReservations::read_reserved_models(const ClusterState& state,
+                                                    const QuotaReservation& reservation, JobId job,
+                                                    const std::vector<PodId>& pods,
+                                                    std::vector<std::string_view>& models) {
     const JobRow& head = state.job(reservation.head);
     const JobRow& row = state.job(job);
     if (head.pool != row.pool || head.priority >= kSystemPriority) return 0;
-    if (has_fault(SeededFault::skip_model_limits) || has_fault(SeededFault::lend_whole_model_guarantees)) return 0;
+    if (has_fault(SeededFault::skip_model_limits) ||
+        has_fault(SeededFault::lend_whole_model_guarantees))
+        return 0;
     const std::size_t known = models.size();
     const GpuMilli more = load_of(state, pods).gpus;
     for (const ModelRoom& room : state.pool(head.pool).reserved_models) {
@@ -157,10 +162,12 @@ void QuotaReservations::work_out(const ClusterState& state, QuotaReservation& re
     if (release_until_free(state, reservation)) reservation.answer = Answer::kept;
 }
 
-bool QuotaReservations::release_until_free(const ClusterState& state, QuotaReservation& reservation) {
+bool QuotaReservations::release_until_free(const ClusterState& state,
+                                           QuotaReservation& reservation) {
     const JobRow& head = state.job(reservation.head);
     if (!reservation.has_head_reservation && !is_limited(state, head, reservation.ask)) {
-        reservation.at = state.now();  // no limit blocks it: another pool or the next Plan serves it
+        reservation.at =
+            state.now();  // no limit blocks it: another pool or the next Plan serves it
         return true;
     }
     for (Ends ends{state}; ends.has_more();) {
@@ -180,11 +187,13 @@ bool QuotaReservations::release_until_free(const ClusterState& state, QuotaReser
         reservation.at = at;
         return true;
     }
-    if (reservation.has_head_reservation) return !is_limited(state, head, reservation.ask, &reservation.later);
+    if (reservation.has_head_reservation)
+        return !is_limited(state, head, reservation.ask, &reservation.later);
     return has_waited_for_long(state, head) && release_the_oldest(state, reservation);
 }
 
-bool QuotaReservations::release_the_oldest(const ClusterState& state, QuotaReservation& reservation) {
+bool QuotaReservations::release_the_oldest(const ClusterState& state,
+                                           QuotaReservation& reservation) {
     const JobRow& head = state.job(reservation.head);
     endless_.clear();
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
@@ -227,7 +236,7 @@ bool QuotaReservations::report(Commit& commit, PoolId pool) {
 }
 
 void QuotaReservations::note_placed(const ClusterState& state, JobId job,
-                             const std::vector<Placement>& round) {
+                                    const std::vector<Placement>& round) {
     const JobRow& row = state.job(job);
     for (QuotaReservation& reservation : reservations_) {
         if (reservation.answer != Answer::kept || !may_count(state, reservation, row)) continue;

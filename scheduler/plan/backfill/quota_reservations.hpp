@@ -28,7 +28,8 @@ public:
     // Reserves quota for the head. False: nothing can be reserved for it.
     bool add(const ClusterState& state, JobId head);
     // Adds a job that no limit blocks and that has a reservation of nodes with these GPU models.
-    void add_head_reservation(const HeadReservation& head_reservation, std::vector<std::string_view> models);
+    void add_head_reservation(const HeadReservation& head_reservation,
+                              std::vector<std::string_view> models);
     [[nodiscard]] bool empty() const { return reservations_.empty(); }
     // Finds the head that these pods of the job must wait for. If the pods may use other GPU models
     // instead, adds the models that they must avoid to `models`. The usage in `with` counts as
@@ -38,11 +39,12 @@ public:
     struct HeadInWay {
         HeadReservation head;  // no job: no head is in the way
         bool is_out = false;
-        std::size_t models_with_alternative = 0;  // added models that the job has an alternative for
+        std::size_t models_with_alternative =
+            0;  // added models that the job has an alternative for
     };
     HeadInWay find_head_in_way(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
-                   Instant start, std::vector<std::string_view>& models, For what,
-                   const ReleasedUsage* with = nullptr);
+                               Instant start, std::vector<std::string_view>& models, For what,
+                               const ReleasedUsage* with = nullptr);
     void note_placed(const ClusterState& state, JobId job, const std::vector<Placement>& round);
     // Reports the reserved times of heads that other jobs wait behind, and drops jobs that are no
     // longer heads or have no reserved time. True: the reported reservations have changed.
@@ -55,27 +57,29 @@ private:
         JobId head;
         Answer answer = Answer::not_asked;
         bool has_head_reservation = false;
-        Instant at;    // when its limits let it start; never: unknown
+        Instant at;           // when its limits let it start; never: unknown
         ReleasedUsage later;  // usage that is released by then
-        Load ask;      // request of the smallest size that the head starts with
+        Load ask;             // request of the smallest size that the head starts with
         std::vector<std::string_view> models;  // models of the nodes that are reserved for it
         // by QueueId: usage of the queue counts against a limit of the head
         std::vector<bool> counts_queue;
         bool counts_tenant = false;  // usage of the head's namespace in any pool counts, too
     };
     static void find_what_counts(const ClusterState& state, QuotaReservation& reservation);
-    static bool may_count(const ClusterState& state, const QuotaReservation& reservation, const JobRow& other);
+    static bool may_count(const ClusterState& state, const QuotaReservation& reservation,
+                          const JobRow& other);
     void work_out(const ClusterState& state, QuotaReservation& reservation);
     bool release_until_free(const ClusterState& state, QuotaReservation& reservation);
     bool release_the_oldest(const ClusterState& state, QuotaReservation& reservation);
     // Returns the number of added models that the job has an alternative for.
-    std::size_t read_reserved_models(const ClusterState& state, const QuotaReservation& reservation, JobId job,
-                                 const std::vector<PodId>& pods,
-                                 std::vector<std::string_view>& models);
+    std::size_t read_reserved_models(const ClusterState& state, const QuotaReservation& reservation,
+                                     JobId job, const std::vector<PodId>& pods,
+                                     std::vector<std::string_view>& models);
     [[nodiscard]] bool needs_model(const ClusterState& state, const QuotaReservation& reservation,
                                    std::string_view model) const;
-    void read(const ClusterState& state, QuotaReservation& reservation, JobId job, const std::vector<PodId>& pods,
-              std::vector<std::string_view>& models, const ReleasedUsage* with, HeadInWay& out);
+    void read(const ClusterState& state, QuotaReservation& reservation, JobId job,
+              const std::vector<PodId>& pods, std::vector<std::string_view>& models,
+              const ReleasedUsage* with, HeadInWay& out);
 
     std::vector<QuotaReservation> reservations_;
     Readiness ready_;  // buffers

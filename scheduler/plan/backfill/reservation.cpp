@@ -59,7 +59,8 @@ bool Reservation::make(const Overlay& overlay, Placer& placer, JobId job,
     const ClusterState& state = overlay.state;
     clear();
     may_keep_ = has_waited_for_long(state, state.job(job));
-    const bool may_end = !state.run_times.ends().empty() || !state.nominations.nominated_jobs().empty();
+    const bool may_end =
+        !state.run_times.ends().empty() || !state.nominations.nominated_jobs().empty();
     if (!may_end && !state.maintenance.has_windows() && !may_keep_) return false;
     const PoolId pool = state.job(job).pool;
     const Answer* known = known_answer(state, placer, pool, pods);

@@ -25,7 +25,8 @@ bool ShortWork::is_long(const ClusterState& state, ClassId of, ShortestFirst& sc
            log2_fixed(static_cast<std::uint64_t>(policy_.short_run_time.ms()));
 }
 
-bool ShortWork::is_exhausted_by(const ClusterState& state, const JobRow& job, GpuMilli asked) const {
+bool ShortWork::is_exhausted_by(const ClusterState& state, const JobRow& job,
+                                GpuMilli asked) const {
     if (state.now() - job.submitted_at >= policy_.patience) return false;
     const GpuMilli most = total_ - reserved_;
     return asked <= most && held_by_long_ + asked > most;

@@ -21,7 +21,7 @@ public:
     [[nodiscard]] bool is_long(const ClusterState& state, ClassId of, ShortestFirst& scores) const;
     // True if the job is long work and may not get `asked` more GPUs now.
     [[nodiscard]] bool is_exhausted_by(const ClusterState& state, const JobRow& job,
-                                 GpuMilli asked) const;
+                                       GpuMilli asked) const;
     // True if long work that runs may grow by `asked`.
     [[nodiscard]] bool has_room_for_long(GpuMilli asked) const {
         return held_by_long_ + asked <= total_ - reserved_;

@@ -54,8 +54,9 @@ bool is_behind_reservation(const ClusterState& state, const PoolTurn& turn, JobI
 bool leaves_quota_of_heads(const ClusterState& state, PoolTurn& turn, Attempt& attempt,
                            Instant start) {
     if (turn.quota.empty()) return true;
-    const QuotaReservations::HeadInWay kept = turn.quota.find_head_in_way(
-        state, attempt.job, attempt.pods, start, attempt.barred_models, QuotaReservations::For::start);
+    const QuotaReservations::HeadInWay kept =
+        turn.quota.find_head_in_way(state, attempt.job, attempt.pods, start, attempt.barred_models,
+                                    QuotaReservations::For::start);
     attempt.barred_with_alternative += kept.models_with_alternative;
     if (!kept.head.job.exists()) return true;
     attempt.behind = kept.head;
@@ -343,7 +344,8 @@ const EvictionPlan* JobStarter::make_room(Commit& commit, PoolTurn& turn, Attemp
     if (attempt.avoids_reservation) attempt.watch |= ClassBlock::kHeadReservation;
     attempt.barred_models.clear();
     if (!leaves_quota_of_heads(state, turn, attempt, start)) return nullptr;
-    if (attempt.is_long && turn.short_work.is_exhausted_by(state, job, want.ask.gpus)) return nullptr;
+    if (attempt.is_long && turn.short_work.is_exhausted_by(state, job, want.ask.gpus))
+        return nullptr;
     if (attempt.avoids_reservation) want.withheld = turn.reservation;
     placer_.bar_models(attempt.barred_models);
     const EvictionPlan* made = room_maker_.make(commit, want);

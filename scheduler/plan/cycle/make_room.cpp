@@ -115,7 +115,8 @@ const EvictionPlan* RoomMaker::make(Commit& commit, const RoomRequest& want) {
 
 bool RoomMaker::shrink(const Overlay& overlay, const RoomRequest& want) {
     const ClusterState& state = overlay.state;
-    if (!shrink::may_try(state, state.job(want.job), want.ask) || has_fault(SeededFault::never_shrink))
+    if (!shrink::may_try(state, state.job(want.job), want.ask) ||
+        has_fault(SeededFault::never_shrink))
         return false;
     shrink::find_surplus(state, state.job(want.job), want.ask, candidates_);
     spare_reserved_nodes(state, want);
@@ -251,7 +252,8 @@ bool RoomMaker::preempt(Commit& commit, const RoomRequest& want) {
 bool RoomMaker::stop_longer(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
-    if (want.withheld != nullptr || !ShorterJob::may_try(state, job, want.pods.front())) return false;
+    if (want.withheld != nullptr || !ShorterJob::may_try(state, job, want.pods.front()))
+        return false;
     stoppable_.read(state, job.pool, left_);
     ShorterJob shorter_job{state, job, left_};
     shorter_job.choose(stoppable_, candidates_);

@@ -65,11 +65,12 @@ void QuotaHeads::add_in_front_of(const Overlay& overlay, PoolTurn& turn, const J
 }
 
 void QuotaHeads::add_of_other_pools(const Overlay& overlay, PoolTurn& turn, TenantId tenant,
-                               ClassId before) {
+                                    ClassId before) {
     const ClusterState& state = overlay.state;
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_limits()) return;
     for (;;) {
-        const ClassId head = first_of_other_pools(state, turn.pool, tenant, before, turn.line.heads);
+        const ClassId head =
+            first_of_other_pools(state, turn.pool, tenant, before, turn.line.heads);
         if (!head.exists()) return;
         const QueueId queue = state.waiting.book().at(head).key.queue;
         add_or_pass(overlay, turn, state.queue(queue).pool, head);

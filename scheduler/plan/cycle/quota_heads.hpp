@@ -42,7 +42,8 @@ private:
     void add_or_pass(const Overlay& overlay, PoolTurn& turn, PoolId pool, ClassId head);
     // Adds the first heads of other pools under the quota of the namespace, up to the first one
     // that quota is reserved for.
-    void add_of_other_pools(const Overlay& overlay, PoolTurn& turn, TenantId tenant, ClassId before);
+    void add_of_other_pools(const Overlay& overlay, PoolTurn& turn, TenantId tenant,
+                            ClassId before);
     // Adds jobs of other pools that have a reservation of nodes in their pool.
     static void add_reserved_of_other_pools(const ClusterState& state, PoolTurn& turn);
 

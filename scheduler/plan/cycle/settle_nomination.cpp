@@ -44,7 +44,8 @@ bool may_stay(const ClusterState& state, const JobRow& job, const Placement& nom
 
 // The nomination is complete, its nodes may still be used, its pods still wait, and the job is not
 // deleted.
-bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& nominated) {
+bool is_sound(const ClusterState& state, const JobRow& job,
+              const std::vector<Placement>& nominated) {
     if (static_cast<std::int64_t>(nominated.size()) != job.nomination.pods ||
         job.nomination.phase() == NominationPhase::worthless) {
         return false;
@@ -61,9 +62,9 @@ bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Pl
 bool makes_whole(const ClusterState& state, const Readiness& ready,
                  const std::vector<Placement>& nominated) {
     const auto has_enough = [&](const RoleShort& role) {
-        const auto ranks = std::count_if(nominated.begin(), nominated.end(), [&](const Placement& one) {
-            return state.pod(one.pod).facts.role == role.role;
-        });
+        const auto ranks = std::count_if(
+            nominated.begin(), nominated.end(),
+            [&](const Placement& one) { return state.pod(one.pod).facts.role == role.role; });
         return role.ranks + ranks >= role.ranks_min;
     };
     return static_cast<std::int64_t>(nominated.size()) >= ready.ranks_needed &&

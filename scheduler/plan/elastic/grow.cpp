@@ -148,7 +148,8 @@ Grower::Grown* Grower::next(const ClusterState& state) {
     return best;
 }
 
-bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const ReleasedUsage* with) {
+bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job,
+                  const ReleasedUsage* with) {
     const ClusterState& state = overlay.state;
     if (is_quota_awaited(state, job.tenant)) return false;
     const Load ask = load_of(state, pod_);
@@ -161,8 +162,8 @@ bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, con
     models_.clear();
     add_barred_models(state, job, ask, with, models_);
     const JobId id = state.pod(pod_.front()).job;
-    const auto heads =
-        turn.quota.find_head_in_way(state, id, pod_, state.now(), models_, QuotaReservations::For::growth, with);
+    const auto heads = turn.quota.find_head_in_way(state, id, pod_, state.now(), models_,
+                                                   QuotaReservations::For::growth, with);
     if (heads.is_out) return false;
     placer_.avoid(models_);
     if (state.maintenance.has_windows()) {
@@ -235,7 +236,8 @@ void Grower::delete_ranks_without_room(Commit& commit, PoolId pool) {
         const bool waits_on = is_deferred || kept > ranks.there;
         if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
         if (is_deferred || !ranks.is_settled) continue;
-        const Cause why = one.is_by_speedup ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
+        const Cause why =
+            one.is_by_speedup ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
         commit.resize(one.job, kept, why);
     }
 }

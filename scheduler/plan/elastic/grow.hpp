@@ -43,7 +43,7 @@ private:
         std::int64_t more = 0;       // ranks that it may still get, or is to get
         std::int32_t asked = 0;      // ranks for which idle room was found, and no pods exist yet
         bool is_full = false;        // no further rank fits
-        bool is_by_speedup = false;     // choices_ decides its size
+        bool is_by_speedup = false;  // choices_ decides its size
         bool starts = false;         // it has ranks that only need placement, or will have
     };
     void find_jobs(const ClusterState& state, PoolId pool);

@@ -1,5 +1,5 @@
-// Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_speedup.hpp computes the sizes
-// with the largest marginal speedup. This file finds the capacity to divide, checks that the
+// Elastic jobs that state their speed by size (docs/adr/0017). sizes_by_speedup.hpp computes the
+// sizes with the largest marginal speedup. This file finds the capacity to divide, checks that the
 // resulting sizes can be placed, and applies them. Jobs that shrink release ranks first; when that
 // room is idle, other jobs grow. Waiting jobs have precedence over all of them.
 
@@ -73,7 +73,7 @@ void Grower::read_choices(const ClusterState& state, bool no_job_waits) {
         if (!one.is_by_speedup) continue;
         // Other GPU types are of no use to the jobs that choose already.
         one.is_by_speedup = choices_.empty() || index_column(state, job_of(choices_.front())) ==
-                                                 index_column(state, one.job);
+                                                    index_column(state, one.job);
         if (one.is_by_speedup) read_choice(state, i, no_job_waits);
     }
 }

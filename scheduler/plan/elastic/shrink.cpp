@@ -24,7 +24,8 @@ bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
 }
 
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
-    if (job.priority >= other.priority || has_fault(SeededFault::shrink_for_lower_priority)) return true;
+    if (job.priority >= other.priority || has_fault(SeededFault::shrink_for_lower_priority))
+        return true;
     if (other.pool != job.pool) return false;
     if (reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other)) return true;
     const bool has_gpus = other.holding.gpus > GpuMilli{} || ask <= GpuMilli{};

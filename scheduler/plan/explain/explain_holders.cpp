@@ -148,13 +148,14 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
 
 // For nodes with free GPUs that lack another resource: the amount of that resource that pods hold
 // which are not evicted, by the reason.
-using HeldOnNodesWithFreeGpus = std::map<std::pair<Column, NotEvicted>, std::pair<std::int64_t, Instant>>;
+using HeldOnNodesWithFreeGpus =
+    std::map<std::pair<Column, NotEvicted>, std::pair<std::int64_t, Instant>>;
 
 // Why a pod on a node whose GPUs the job could use is not evicted. Nothing: it may be evicted, or
 // it would not be considered.
 std::optional<std::pair<NotEvicted, Instant>> why_not_evicted(const ClusterState& state,
-                                                         const Waiting& waiting,
-                                                         const PodRow& pod) {
+                                                              const Waiting& waiting,
+                                                              const PodRow& pod) {
     const JobRow& job = state.job(waiting.id);
     const JobRow& other = state.job(pod.job);
     const bool has_gpus = state.shape_of(pod).gpus > GpuMilli{};
@@ -167,7 +168,8 @@ std::optional<std::pair<NotEvicted, Instant>> why_not_evicted(const ClusterState
     return std::pair{NotEvicted::within_guarantee, Instant{}};
 }
 
-HeldOnNodesWithFreeGpus held_on_nodes_with_free_gpus(const ClusterState& state, const Waiting& waiting) {
+HeldOnNodesWithFreeGpus held_on_nodes_with_free_gpus(const ClusterState& state,
+                                                     const Waiting& waiting) {
     HeldOnNodesWithFreeGpus held;
     if (waiting.ask <= GpuMilli{}) return held;
     const Shape& shape = state.shape_of(waiting.pods.front());
@@ -192,8 +194,8 @@ HeldOnNodesWithFreeGpus held_on_nodes_with_free_gpus(const ClusterState& state, 
     return held;
 }
 
-fact::PodsNotEvicted collect_not_evicted(const ClusterState& state, fact::Holders holders, NotEvicted why,
-                       Instant until, const std::string& head) {
+fact::PodsNotEvicted collect_not_evicted(const ClusterState& state, fact::Holders holders,
+                                         NotEvicted why, Instant until, const std::string& head) {
     fact::PodsNotEvicted out;
     out.holders = holders;
     out.why = why;
@@ -202,19 +204,20 @@ fact::PodsNotEvicted collect_not_evicted(const ClusterState& state, fact::Holder
     return out;
 }
 
-void add_held_on_nodes_with_free_gpus(const ClusterState& state, const HeldOnNodesWithFreeGpus& held, const std::string& head,
-                     std::vector<Fact>& facts) {
+void add_held_on_nodes_with_free_gpus(const ClusterState& state,
+                                      const HeldOnNodesWithFreeGpus& held, const std::string& head,
+                                      std::vector<Fact>& facts) {
     for (const auto& [of, what] : held) {
         const auto& [column, why] = of;
-        fact::PodsNotEvicted kept =
-            collect_not_evicted(state, fact::Holders::on_nodes_with_free_gpus, why, what.second, head);
+        fact::PodsNotEvicted kept = collect_not_evicted(
+            state, fact::Holders::on_nodes_with_free_gpus, why, what.second, head);
         kept.held = explain_parts::amount_of(state.nodes.capacity(), column, what.first);
         facts.push_back(std::move(kept));
     }
 }
 
 void add_not_evicted(const ClusterState& state, const HeldByReason& held, fact::Holders holders,
-              const std::string& head, std::vector<Fact>& facts) {
+                     const std::string& head, std::vector<Fact>& facts) {
     for (const auto& [why, of] : held) {
         if (of.gpus == GpuMilli{}) continue;
         fact::PodsNotEvicted kept = collect_not_evicted(state, holders, why, of.until, head);
@@ -254,8 +257,9 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     }
     std::vector<Fact>& facts = out.front().facts;
     add_not_evicted(state, held_on_loan(state, waiting), fact::Holders::over_guarantee, head_name,
-             facts);
-    add_held_on_nodes_with_free_gpus(state, held_on_nodes_with_free_gpus(state, waiting), head_name, facts);
+                    facts);
+    add_held_on_nodes_with_free_gpus(state, held_on_nodes_with_free_gpus(state, waiting), head_name,
+                                     facts);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });

@@ -63,8 +63,8 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
                                             const Group& group);
 // Adds to another lack of room what the topology rules lack; nothing: the topology rules do not
 // block the ranks.
-std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state, const JobRow& job,
-                                                   const Group& group);
+std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state,
+                                                          const JobRow& job, const Group& group);
 // The refusal with the effect of maintenance: some nodes are closed now, or will be before the job
 // ends. `anyway` is the refusal without windows (explain_maintenance.cpp).
 Explanation explain_maintenance(const ClusterState& state, const JobRow& job, const Group& group,

@@ -16,8 +16,9 @@ struct InPool {
 
 // By name of the pool: nodes that accept the pod, and those of them that would have room for a rank
 // if they were empty.
-std::map<std::string_view, InPool> find_nodes_in_other_pools(const ClusterState& state, const JobRow& job,
-                                                   const Group& group) {
+std::map<std::string_view, InPool> find_nodes_in_other_pools(const ClusterState& state,
+                                                             const JobRow& job,
+                                                             const Group& group) {
     std::map<std::string_view, InPool> found;
     const Shape& shape = state.shape_of(group.shape);
     const PlacementRules& rules = state.rules_of(shape);

@@ -43,7 +43,8 @@ bool explain_behind(const ClusterState& state, JobId id, std::vector<Explanation
     const JobRow& job = state.job(id);
     if (!is_of_limit(out.front().reason) || !job.waiting.in_class.exists()) return false;
     const JobId behind = state.waiting.book().at(job.waiting.in_class).block.behind;
-    const HeadReservation* kept = behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
+    const HeadReservation* kept =
+        behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
     if (kept == nullptr || behind == id) return false;
     std::optional<fact::LimitHolder> holder = find_limit_holder(state, behind);
     if (!holder) return false;
@@ -86,7 +87,8 @@ void explain_quota_reservation(const ClusterState& state, JobId id, std::vector<
     // The head that it waited behind at the last report. Changes since then may have given it
     // another turn that has not come yet.
     const JobId behind = state.waiting.book().at(job.waiting.in_class).block.behind;
-    const HeadReservation* kept = behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
+    const HeadReservation* kept =
+        behind.exists() ? find_reservation(state, job.pool, behind) : nullptr;
     if (kept == nullptr) return;
     const JobRow& head = state.job(behind);
     Explanation held;

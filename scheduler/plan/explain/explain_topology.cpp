@@ -117,8 +117,8 @@ std::optional<fact::TopologyShort> shortage(const ClusterState& state, const Job
 
 }  // namespace
 
-std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state, const JobRow& job,
-                                                   const Group& group) {
+std::optional<fact::TopologyShort> find_topology_shortage(const ClusterState& state,
+                                                          const JobRow& job, const Group& group) {
     std::optional<fact::TopologyShort> found = shortage(state, job, group);
     if (found) found->is_added = true;
     return found;

@@ -208,7 +208,8 @@ bool EvictionSearch::find(const Overlay& overlay, JobId job, const std::vector<P
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
     std::vector<PodId> terminating_pods = candidates.terminating_pods;
-    add_terminating_of_other_pools(state, state.job(job).tenant, state.job(job).pool, terminating_pods);
+    add_terminating_of_other_pools(state, state.job(job).tenant, state.job(job).pool,
+                                   terminating_pods);
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{overlay, placer_, log_, job, pods};
         for (const PodId pod : terminating_pods) trial.lift(pod);
@@ -263,8 +264,8 @@ bool EvictionSearch::find_of_lower_priority(const Overlay& overlay, JobId id, Po
     return write_plan(trial, chosen, out);
 }
 
-bool EvictionSearch::fits_after_eviction(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
-                               const EvictionUnit& own) {
+bool EvictionSearch::fits_after_eviction(const Overlay& overlay, JobId job,
+                                         const std::vector<PodId>& pods, const EvictionUnit& own) {
     const ClusterState& state = overlay.state;
     EvictionTrial trial{overlay, placer_, log_, job, pods};
     trial.wait_for(longest_grace(state, own));

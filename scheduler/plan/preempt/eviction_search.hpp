@@ -40,7 +40,7 @@ public:
 
     // Whether all of `pods` find room at once when their own running pods in this unit are evicted.
     bool fits_after_eviction(const Overlay& overlay, JobId job, const std::vector<PodId>& pods,
-                   const EvictionUnit& own);
+                             const EvictionUnit& own);
 
 private:
     // The smallest prefix of `units`, cheapest first, that is sufficient on `node` (none:

@@ -6,7 +6,8 @@
 namespace gpuctl {
 
 void EvictionTrial::wait_for(Duration grace) {
-    if (!state_.maintenance.has_windows() || has_fault(SeededFault::ignore_termination_before_windows))
+    if (!state_.maintenance.has_windows() ||
+        has_fault(SeededFault::ignore_termination_before_windows))
         return;
     avoid_windows_ahead(state_, placer_, job_, pods_, nomination_lasts(grace));
     recount_columns();

@@ -88,9 +88,7 @@ public:
         return rules.topology.any() || rules.takes_several_models();
     }
     // of the first pod; if ranks are counted, of all pods
-    [[nodiscard]] const Shape& shape() const {
-        return state_.shape_of(pods_.front());
-    }
+    [[nodiscard]] const Shape& shape() const { return state_.shape_of(pods_.front()); }
     [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
 
 private:

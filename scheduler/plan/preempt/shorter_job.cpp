@@ -56,7 +56,8 @@ std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duratio
 
 void StoppableWork::read(const ClusterState& state, PoolId pool, RemainingWork& remaining_work) {
     const PoolRow& row = state.pool(pool);
-    if (is_known_ && pool_ == pool && changes_ == row.changes && terminations_ == row.terminations) return;
+    if (is_known_ && pool_ == pool && changes_ == row.changes && terminations_ == row.terminations)
+        return;
     is_known_ = true;
     pool_ = pool;
     changes_ = row.changes;
@@ -100,7 +101,8 @@ ShorterJob::ShorterJob(const ClusterState& state, const JobRow& job, RemainingWo
     if (!is_due_) enough_ += log2_fixed(static_cast<std::uint64_t>(gain)) - log2_fixed(100);
     if (has_fault(SeededFault::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
     const auto begin_by = RemainingWork::begin_by(state, job);
-    is_late_ = begin_by && *begin_by <= state.now() && !has_fault(SeededFault::long_jobs_begin_last);
+    is_late_ =
+        begin_by && *begin_by <= state.now() && !has_fault(SeededFault::long_jobs_begin_last);
     if (is_late_) enough_ = kSizeOfAged;
     first_from_ = shortest_from(state, job);
     if (first_from_ <= state.now()) own_ = enough_ = kSizeOfAged;
@@ -162,9 +164,7 @@ void ShorterJob::choose(const StoppableWork& work, Candidates& out) const {
 }
 
 Cause ShorterJob::why(const JobRow& other) {
-    const auto left = [&](const JobRow& job) {
-        return left_.remaining_time(state_, job);
-    };
+    const auto left = [&](const JobRow& job) { return left_.remaining_time(state_, job); };
     const Duration remaining = left(job_);
     if (is_late_) return cause::MustStartNow{job_.key, remaining};
     if (is_due_) return cause::DueEarlier{job_.key};

@@ -117,8 +117,8 @@ void sort_by_cost(const ClusterState& state, std::vector<EvictionUnit>& units) {
     std::vector<Key> keys;
     keys.reserve(units.size());
     for (const EvictionUnit& unit : units) {
-        keys.push_back({unit.cost_gpu_ms, unit.gpus, unit.placed_at,
-                        static_cast<std::uint32_t>(keys.size())});
+        keys.push_back(
+            {unit.cost_gpu_ms, unit.gpus, unit.placed_at, static_cast<std::uint32_t>(keys.size())});
     }
     const auto name_of = [&](const Key& key) -> const ObjectKey& {
         return state.pod(units[key.position].pods.front()).facts.key;
@@ -143,7 +143,8 @@ void read_node(const ClusterState& state, NodeId on,
                std::set<JobId>& gangs, Candidates& out) {
     for (const PodId id : state.node(on).pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.is_terminating() || !pod.job.exists() || pod.bind.state != BindState::bound) continue;
+        if (pod.is_terminating() || !pod.job.exists() || pod.bind.state != BindState::bound)
+            continue;
         const JobRow& job = state.job(pod.job);
         if (gangs.contains(pod.job) || !may_stop(job)) continue;
         const bool is_gang = state.gangs.gang_size(job).has_value();  // visits each of its pods

@@ -28,8 +28,8 @@ struct EvictionUnit {
 
 struct Candidates {
     std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, then younger, then by name
-    std::vector<PodId> terminating_pods;       // terminating pods: they make room without cost
-    Instant look_again_at;            // when the first protection ends; or never
+    std::vector<PodId> terminating_pods;  // terminating pods: they make room without cost
+    Instant look_again_at;                // when the first protection ends; or never
 
     void clear() {
         units.clear();

@@ -18,7 +18,8 @@ bool is_over(const QueueRow& queue) {
 // exceed its guarantee at once and would be reclaimed from.
 bool has_room_within(const QueueRow& queue, GpuMilli grows) {
     const GpuMilli more = has_fault(SeededFault::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
-    return queue.direct.gpus + queue.held_or_reserved_below + grows <= queue.guaranteed_now() + more;
+    return queue.direct.gpus + queue.held_or_reserved_below + grows <=
+           queue.guaranteed_now() + more;
 }
 
 // A queue on the way from a leaf upwards, and the growth of what it takes if the leaf held more.
@@ -39,7 +40,8 @@ GpuMilli held_or_reserved_without(const ClusterState& state, QueueId id, const T
     GpuMilli taken = queue.direct.gpus - gone.of_queue(id).gpus;
     for (const QueueId child : queue.children) {
         taken += gone.of_queue(child).gpus;  // counted in gone.of_queue(id)
-        taken += std::max(state.queue(child).not_lent, held_or_reserved_without(state, child, gone));
+        taken +=
+            std::max(state.queue(child).not_lent, held_or_reserved_without(state, child, gone));
     }
     return taken;
 }
@@ -58,7 +60,8 @@ bool keeps_guarantee(const ClusterState& state, QueueId id, const Those& gone) {
 }
 
 template <typename Those>
-bool has_guarantees_along_chain(const ClusterState& state, QueueId leaf, QueueId last, const Those& gone) {
+bool has_guarantees_along_chain(const ClusterState& state, QueueId leaf, QueueId last,
+                                const Those& gone) {
     for (QueueId id = leaf;; id = state.queue(id).parent) {
         if (!keeps_guarantee(state, id, gone)) return false;
         if (id == last) return true;
@@ -139,7 +142,7 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
         const QueueRow& queue = state.queue(level.id);
         if (!has_room_within(queue, level.grows)) continue;
         const auto& siblings = queue.parent.exists() ? state.queue(queue.parent).children
-                                                   : state.pool(queue.pool).roots;
+                                                     : state.pool(queue.pool).roots;
         const bool is_lent = std::any_of(siblings.begin(), siblings.end(), [&](QueueId other) {
             return other != level.id && is_over(state.queue(other));
         });
@@ -184,7 +187,8 @@ bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const 
 }
 
 void leave_guarantees(const ClusterState& state, const JobRow& job,
-                      const std::vector<PodId>& terminating_pods, std::vector<const EvictionUnit*>& units) {
+                      const std::vector<PodId>& terminating_pods,
+                      std::vector<const EvictionUnit*>& units) {
     Gone gone{state, job.pool};  // terminating pods, and all units that were kept so far
     for (const PodId pod : terminating_pods) gone.add(pod, 1);
     std::erase_if(units, [&](const EvictionUnit* unit) {
@@ -193,7 +197,8 @@ void leave_guarantees(const ClusterState& state, const JobRow& job,
         for (const PodId pod : unit->pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit->job).queue;
         if (leaf == job.queue) return false;  // within one queue nothing is lent
-        if (has_guarantees_along_chain(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
+        if (has_guarantees_along_chain(state, leaf, sides(state, job.queue, leaf).other, gone))
+            return false;
         for (const PodId pod : unit->pods) gone.add(pod, -1);
         return true;
     });

@@ -52,6 +52,7 @@ bool may_clear(const ClusterState& state, const JobRow& job, GpuMilli ask, const
 // Reduces `units` to those, in their order, that may all be evicted together in addition to
 // terminating pods. Any subset of them may be evicted, too.
 void leave_guarantees(const ClusterState& state, const JobRow& job,
-                      const std::vector<PodId>& terminating_pods, std::vector<const EvictionUnit*>& units);
+                      const std::vector<PodId>& terminating_pods,
+                      std::vector<const EvictionUnit*>& units);
 
 }  // namespace gpuctl::reclaim

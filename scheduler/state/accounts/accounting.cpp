@@ -54,7 +54,8 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     charge_queues(job.queue, job.tenant, load, sign, jobs);
     if (sign > 0 && shape.gpus > GpuMilli{}) {
         state_.tree.note_loan(job.pool);
-        state_.nominations.revisit_nominations();  // what is kept back counts as long as it is not held
+        state_.nominations
+            .revisit_nominations();  // what is kept back counts as long as it is not held
     }
     charge_models(job.queue, pod, sign);
 }
@@ -79,7 +80,8 @@ LimitHit Accounts::limit_hit(const JobRow& job, const Load& ask) const {
 }
 
 bool Accounts::reserves_lent(const PoolRow& pool) const {
-    return pool.held_or_reserved > pool.held || ReleasedUsage::reserves_without_nominations(state_, pool, nullptr);
+    return pool.held_or_reserved > pool.held ||
+           ReleasedUsage::reserves_without_nominations(state_, pool, nullptr);
 }
 
 // What a queue holds, every queue above it holds, too.
@@ -125,8 +127,7 @@ void Accounts::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign)
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
         state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::claimed);
     }
-    if (reserved_before && !limits::reserves_idle(state_, pool, *room))
-        state_.tree.note_gain(pool);
+    if (reserved_before && !limits::reserves_idle(state_, pool, *room)) state_.tree.note_gain(pool);
 }
 
 }  // namespace gpuctl

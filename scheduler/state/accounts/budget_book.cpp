@@ -106,7 +106,8 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     if (found != tenants_.end()) change(found->second);
 }
 
-bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job, std::int64_t sign) {
+bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job,
+                                   std::int64_t sign) {
     if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);

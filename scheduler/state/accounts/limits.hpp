@@ -22,7 +22,8 @@ using ModelLimitVisitor = FunctionRef<void(const LimitHit&)>;
 Load load_of(const ClusterState& state, const std::vector<PodId>& pods);
 
 // Visits every limit that `ask` more would cross: the queue's own first, then upwards, then the
-// pool's, then the namespace's. With a relief: as if the pods of the relief were gone.
+// pool's, then the namespace's. With released usage: as if
+// the pods that release it were gone.
 void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, LimitVisitor visit,
                   const ReleasedUsage* released = nullptr);
 

@@ -17,15 +17,16 @@ bool lacks_quota(const ClusterState& state, const JobRow& job, const Load& ask) 
 }
 
 void add_terminating_of_other_pools(const ClusterState& state, TenantId tenant, PoolId pool,
-                           std::vector<PodId>& out) {
+                                    std::vector<PodId>& out) {
     if (state.tree.pools() == 1 || !state.tenant(tenant).has_quota()) return;
     std::vector<PodId> terminating_pods;
     state.pods.read_terminating(PoolId::none(), terminating_pods);
-    std::copy_if(terminating_pods.begin(), terminating_pods.end(), std::back_inserter(out), [&](PodId id) {
-        const PodRow& pod = state.pod(id);
-        return state.node(pod.node).pool != pool && pod.job.exists() &&
-               state.job(pod.job).tenant == tenant;
-    });
+    std::copy_if(terminating_pods.begin(), terminating_pods.end(), std::back_inserter(out),
+                 [&](PodId id) {
+                     const PodRow& pod = state.pod(id);
+                     return state.node(pod.node).pool != pool && pod.job.exists() &&
+                            state.job(pod.job).tenant == tenant;
+                 });
 }
 
 }  // namespace gpuctl

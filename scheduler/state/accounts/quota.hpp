@@ -15,6 +15,6 @@ namespace gpuctl {
 // Adds the terminating pods of a namespace that has a quota, but for those in that pool (none: in
 // any pool): they release the quota wherever they are.
 void add_terminating_of_other_pools(const ClusterState& state, TenantId tenant, PoolId pool,
-                           std::vector<PodId>& out);
+                                    std::vector<PodId>& out);
 
 }  // namespace gpuctl

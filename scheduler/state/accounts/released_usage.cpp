@@ -66,8 +66,8 @@ void ReleasedUsage::add_to_come(const ClusterState& state, PodId id, std::int64_
     add_to_job(state, job, pod, Kind::to_come, sign);
 }
 
-void ReleasedUsage::add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
-                         GpuMilli more) {
+void ReleasedUsage::add_to_come(const ClusterState& state, const JobRow& job,
+                                std::string_view model, GpuMilli more) {
     const OfModel off{std::string{model}, GpuMilli{} - more, GpuMilli{}};
     add_of_model(models_[job.pool], off);
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
@@ -85,8 +85,8 @@ void ReleasedUsage::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMil
     }
 }
 
-void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
-                        std::int64_t sign) {
+void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod,
+                               Kind kind, std::int64_t sign) {
     const Shape& shape = state.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
     if (tenants_.size() <= job.tenant.value()) tenants_.resize(job.tenant.value() + 1);
@@ -179,7 +179,8 @@ GpuMilli ReleasedUsage::of_model(PoolId pool, std::string_view model) const {
 }
 
 // Names of one model may be spelled in several ways.
-ReleasedUsage::OfModel ReleasedUsage::sum_of_model(const std::vector<OfModel>& models, std::string_view model) {
+ReleasedUsage::OfModel ReleasedUsage::sum_of_model(const std::vector<OfModel>& models,
+                                                   std::string_view model) {
     OfModel sum;
     for (const OfModel& one : models) {
         if (!same_gpu_model(one.model, model)) continue;
@@ -226,7 +227,8 @@ ReleasedUsage::OfJob ReleasedUsage::of_job(const ClusterState& state, const JobR
     return found == jobs_.end() ? OfJob{} : found->second;
 }
 
-GpuMilli ReleasedUsage::held_or_reserved(const ClusterState& state, QueueId queue, QueueId leaf, GpuMilli more) const {
+GpuMilli ReleasedUsage::held_or_reserved(const ClusterState& state, QueueId queue, QueueId leaf,
+                                         GpuMilli more) const {
     const QueueRow& row = state.queue(queue);
     GpuMilli sum = row.direct.gpus;
     if (const OfQueue* found = find(queue)) sum -= found->direct;
@@ -235,8 +237,8 @@ GpuMilli ReleasedUsage::held_or_reserved(const ClusterState& state, QueueId queu
     return std::max(row.not_lent, sum);
 }
 
-ReleasedUsage::HeldWithoutNominations ReleasedUsage::held_without_nominations(const ClusterState& state, QueueId queue,
-                                    const ReleasedUsage* released) {
+ReleasedUsage::HeldWithoutNominations ReleasedUsage::held_without_nominations(
+    const ClusterState& state, QueueId queue, const ReleasedUsage* released) {
     const QueueRow& row = state.queue(queue);
     HeldWithoutNominations sum;
     sum.held = row.direct.gpus - row.nominated;
@@ -254,8 +256,10 @@ ReleasedUsage::HeldWithoutNominations ReleasedUsage::held_without_nominations(co
     return sum;
 }
 
-bool ReleasedUsage::reserves_without_nominations(const ClusterState& state, const PoolRow& pool, const ReleasedUsage* released) {
-    if (state.nominations.nominated_jobs().empty() || has_fault(SeededFault::nominations_fill_guarantees))
+bool ReleasedUsage::reserves_without_nominations(const ClusterState& state, const PoolRow& pool,
+                                                 const ReleasedUsage* released) {
+    if (state.nominations.nominated_jobs().empty() ||
+        has_fault(SeededFault::nominations_fill_guarantees))
         return false;
     return std::any_of(pool.roots.begin(), pool.roots.end(), [&](QueueId root) {
         const HeldWithoutNominations sum = held_without_nominations(state, root, released);

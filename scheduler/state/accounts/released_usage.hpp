@@ -47,12 +47,13 @@ public:
     [[nodiscard]] OfJob of_job(const ClusterState& state, const JobRow& job) const;
     // What other queues could not have of this queue then, if `more` were held in `leaf`.
     [[nodiscard]] GpuMilli held_or_reserved(const ClusterState& state, QueueId queue, QueueId leaf,
-                                GpuMilli more) const;
+                                            GpuMilli more) const;
 
     // Whether a queue of the pool would keep something back without what is claimed for it. A claim
     // may still come to nothing, and then what was lent in its stead would have to be taken back.
-    [[nodiscard]] static bool reserves_without_nominations(const ClusterState& state, const PoolRow& pool,
-                                              const ReleasedUsage* released);
+    [[nodiscard]] static bool reserves_without_nominations(const ClusterState& state,
+                                                           const PoolRow& pool,
+                                                           const ReleasedUsage* released);
 
 private:
     struct HeldWithoutNominations {
@@ -60,7 +61,8 @@ private:
         GpuMilli held_or_reserved;
     };
     // What a queue, with all below it, holds and keeps without any claim.
-    static HeldWithoutNominations held_without_nominations(const ClusterState& state, QueueId queue, const ReleasedUsage* released);
+    static HeldWithoutNominations held_without_nominations(const ClusterState& state, QueueId queue,
+                                                           const ReleasedUsage* released);
     struct OfModel {
         std::string model;
         GpuMilli gpus;

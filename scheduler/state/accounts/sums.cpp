@@ -45,7 +45,9 @@ void Accounts::sum_up_models() {
         pool.reserved_models.clear();
         for (const QueueId id : state_.tree.pool_rows()[i].queues) {
             for (const ModelHolding& of : state_.tree.queue_rows()[id.value()].models) {
-                if (of.not_lent == GpuMilli{} || pool.find_reserved_model(of.limit.model) != nullptr) continue;
+                if (of.not_lent == GpuMilli{} ||
+                    pool.find_reserved_model(of.limit.model) != nullptr)
+                    continue;
                 pool.reserved_models.push_back({of.limit.model, {}, {}});
             }
         }

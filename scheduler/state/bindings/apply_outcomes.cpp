@@ -20,7 +20,9 @@ void Bindings::give_up_assumption(PodId id) {
 
 void Bindings::nominate(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::claimed; }
 
-void Bindings::withdraw_nomination(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::waiting; }
+void Bindings::withdraw_nomination(PodId id) {
+    state_.pods.rows().bind(id, {}).state = BindState::waiting;
+}
 
 // Once per wave of failures, however many pods of the job failed in it.
 void Bindings::back_off(JobId id) {

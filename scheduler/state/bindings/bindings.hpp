@@ -51,7 +51,7 @@ public:
     void find_end_of_refusal(JobId id);
     void begin(PodId id);         // a pod that is new
     void follow_facts(PodId id);  // a new pod, or one whose facts changed
-    void nominate(PodId id);         // other pods are evicted for it
+    void nominate(PodId id);      // other pods are evicted for it
     void withdraw_nomination(PodId id);
     void delete_pod(PodId id, EffectList& effects);  // its gang is rolled back
 

@@ -103,9 +103,8 @@ void Bindings::resend_unanswered(EffectList& effects) {
 }
 
 void Bindings::send_delete(const PodRow& pod, EffectList& effects) {
-    effects.add(DeletePod{state_.session.next_effect(),
-                          state_.session.epoch(),
-                          {pod.facts.key, pod.facts.uid}});
+    effects.add(DeletePod{
+        state_.session.next_effect(), state_.session.epoch(), {pod.facts.key, pod.facts.uid}});
 }
 
 void Bindings::delete_pod(PodId id, EffectList& effects) {
@@ -122,8 +121,8 @@ BindRound Bindings::count_round(const JobRow& job, const GangSize& size) const {
         const PodRow& pod = state_.pods.rows()[id.value()];
         const bool is_assumed = pod.bind.state == BindState::assumed;
         if (is_assumed) ++(pod.bind.in_flight ? round.in_flight : round.to_retry);
-        const bool is_bound =
-            pod.bind.state == BindState::bound && !pod.is_terminating() && !pod.bind.delete_in_flight;
+        const bool is_bound = pod.bind.state == BindState::bound && !pod.is_terminating() &&
+                              !pod.bind.delete_in_flight;
         if (is_bound) ++round.bound;
         const bool succeeded =
             pod.bind.state == BindState::done && pod.facts.phase == PodPhase::succeeded;

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] Cause why_evicted(const JobRow& preemptor, EvictionCause cause) const;
     void spare(PodId id, Duration length);
     void assign(PodId id, const ObjectKey& preemptor);  // its room is for that job
-    void release(PodId id);                               // for no job any more
+    void release(PodId id);                             // for no job any more
     // churn.cpp
     void request_eviction(PodId id, EvictionCause cause, CauseBox why);
     void withdraw_eviction(PodId id);

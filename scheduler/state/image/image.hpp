@@ -197,8 +197,8 @@ struct StateImage {
     std::vector<NodeImage> nodes;                                       // by slot
     std::vector<PodImage> pods;                                         // by uid
     std::vector<JobImage> jobs;                                         // by key
-    std::vector<UsageImage> usage;       // by name, those that used something
-    std::vector<OwnerRuns> run_times;    // by owner
+    std::vector<UsageImage> usage;               // by name, those that used something
+    std::vector<OwnerRuns> run_times;            // by owner
     std::vector<HeadReservationImage> promises;  // by pool
     std::vector<HeadReservationImage> limits_kept;
     CalendarClock calendar;

@@ -158,7 +158,7 @@ private:
             }
             if (job.workload.due && !job.workload.in_flight &&
                 !state_.workloads.unsent().contains(key)) {
-                fail("I3", "job " + to_string(key) + " waits to be written and nobody knows");
+                fail("I3", "job " + to_string(key) + " is not written and not listed as such");
             }
             Instant refusal_ends_at;
             for (const PodId pod : job.pods) {
@@ -350,7 +350,7 @@ private:
                     fail("I3", "job " + to_string(key) + " is not in the class it names");
                 }
             } else if (can_be_tried && !job.is_dirty) {
-                fail("I3", "job " + to_string(key) + " could be tried and nobody will");
+                fail("I3", "job " + to_string(key) + " could be tried and is not listed for it");
             }
         }
         if (queued != state_.waiting.book().jobs_waiting()) {

@@ -39,7 +39,7 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
     const Instant turn = state.accounts.budgets().turns_at();
     const Instant awaited = budget.look_again_at;
     if (end <= now || turn > end || (awaited.happened() && turn > awaited)) {
-        found.push_back({"I21", "the budget of " + owner + " has a turn that nobody waits for"});
+        found.push_back({"I21", "the budget of " + owner + " has a turn without a waiting job"});
     }
 }
 

@@ -52,7 +52,7 @@ private:
             }
             const bool is_whole = nominated == job.nomination.pods;
             if (has_nomination ? !is_whole && !job.is_dirty
-                          : nominated != 0 || !job.nomination.victims.empty()) {
+                               : nominated != 0 || !job.nomination.victims.empty()) {
                 fail("I17", "job " + to_string(key) + " claims room for " +
                                 std::to_string(nominated) + " of " +
                                 std::to_string(job.nomination.pods) + " pods");

@@ -56,7 +56,7 @@ bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom&
     }
     const auto reserved = [&](const ReleasedUsage* gone, limits::Counted counted) {
         return limits::reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, gone,
-                                 counted);
+                                         counted);
     };
     const GpuMilli expected = reserved(nullptr, limits::Counted::without_nominations);
     return expected == reserved(&nominated, limits::Counted::all) &&

@@ -203,7 +203,8 @@ void Workloads::send_workload(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     if (!workload.due || workload.in_flight) return;  // its outcome sends what is behind it
-    const bool may_write = state_.session.leading() || has_fault(SeededFault::write_without_leading);
+    const bool may_write =
+        state_.session.leading() || has_fault(SeededFault::write_without_leading);
     if (!may_write || workload.not_before > state_.session.event_time()) return send_later(job);
     workload.due = false;
     workload.in_flight = true;

@@ -236,8 +236,7 @@ void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
 void Maintenance::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
         const PodRow& pod = state_.pods.rows()[i];
-        if (pod.eviction.state != EvictionState::postponed ||
-            pod.eviction.preemptor != ObjectKey{})
+        if (pod.eviction.state != EvictionState::postponed || pod.eviction.preemptor != ObjectKey{})
             continue;
         state_.evictions.withdraw_eviction(PodId{i});
         if (pod.job.exists()) state_.jobs.mark_dirty(pod.job);

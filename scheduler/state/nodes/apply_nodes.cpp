@@ -106,7 +106,8 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     const std::string model_before = row.facts.gpu_model;
     const auto is_model_reserved = [&](PoolId pool) {
         const ModelRoom* room =
-            pool.exists() ? state_.tree.pool_rows()[pool.value()].find_reserved_model(model_before) : nullptr;
+            pool.exists() ? state_.tree.pool_rows()[pool.value()].find_reserved_model(model_before)
+                          : nullptr;
         return room != nullptr && room->offered > GpuMilli{};
     };
     const PoolId pool_before = row.known ? row.pool : PoolId::none();

@@ -137,7 +137,9 @@ public:
                                                               std::uint32_t slot) const {
         return columns_[at(parts)].open[slot];
     }
-    [[nodiscard]] Column whole_column(Column parts) const { return columns_[at(parts)].counterpart; }
+    [[nodiscard]] Column whole_column(Column parts) const {
+        return columns_[at(parts)].counterpart;
+    }
     // A number that no open device of the node has: the lowest.
     [[nodiscard]] std::int32_t fresh_device(Column parts, std::uint32_t slot) const;
     // The open device with the least room that is enough, else a fresh one, also when the node has
@@ -227,7 +229,7 @@ private:
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns
         std::vector<std::array<NodeSet, kBuckets>> by_pool;
-        Column counterpart = Column::cpu;                // parts and whole GPUs: each other; else none
+        Column counterpart = Column::cpu;           // parts and whole GPUs: each other; else none
         std::vector<std::vector<OpenDevice>> open;  // of parts: by slot, by number
     };
     static std::uint32_t port_of(Column column) {

@@ -49,8 +49,8 @@ bool has_victim_gone(const ClusterState& state, const JobRow& job) {
 }  // namespace
 
 void Nominations::nominate(JobId id, const std::vector<Placement>& round,
-                        const std::vector<Victim>& victims, EvictionCause cause,
-                        EffectList& effects) {
+                           const std::vector<Victim>& victims, EvictionCause cause,
+                           EffectList& effects) {
     state_.waiting.leave_queue(id);
     const JobRow& job = state_.jobs.rows()[id.value()];
     NominationRow& nomination = state_.jobs.rows().nomination(id, {});
@@ -93,7 +93,8 @@ void Nominations::drop_nomination(JobId id) {
     // and where none has gone, none was stopped in vain.
     const bool was_refused_repeatedly =
         job.nomination.until <= state_.session.event_time() && has_victim_gone(state_, job);
-    const Duration spared = was_refused_repeatedly ? kSparedAfterRefusals : state_.session.policy().backoff_maximum;
+    const Duration spared =
+        was_refused_repeatedly ? kSparedAfterRefusals : state_.session.policy().backoff_maximum;
     std::vector<JobId> shrunk;
     for (const std::string& uid : job.nomination.victims) {
         const PodId victim = state_.pods.find_pod(uid);
@@ -150,8 +151,7 @@ void Nominations::revisit_nominations() {
 // It stays after all: its claim is worth nothing.
 void Nominations::disappoint(const PodRow& victim) {
     const JobId preemptor = state_.jobs.find_job(victim.eviction.preemptor);
-    if (!preemptor.exists() || !state_.jobs.rows()[preemptor.value()].nomination.exists())
-        return;
+    if (!preemptor.exists() || !state_.jobs.rows()[preemptor.value()].nomination.exists()) return;
     state_.jobs.rows().nomination(preemptor, {}).victim_refused = true;
     state_.jobs.mark_dirty(preemptor);
 }

@@ -20,8 +20,8 @@ public:
     explicit Nominations(ClusterState& state) : state_(state) {}
 
     // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
-    void nominate(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
-               EvictionCause cause, EffectList& effects);
+    void nominate(JobId job, const std::vector<Placement>& round,
+                  const std::vector<Victim>& victims, EvictionCause cause, EffectList& effects);
     void drop_nomination(JobId job);  // victims that could not be evicted yet are spared
     [[nodiscard]] const std::vector<JobId>& nominated_jobs() const { return nominated_jobs_; }
     void read_nomination(const JobRow& job, std::vector<Placement>& round) const;

@@ -25,12 +25,13 @@ bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& 
 bool has_limits_for_all(const ClusterState& state, PoolId id) {
     const PoolRow& pool = state.pool(id);
     return pool.reserve() > GpuMilli{} || !pool.reserved_models.empty() ||
-           std::any_of(pool.queues.begin(), pool.queues.end(),
-                       [&state](QueueId queue) { return state.queue(queue).not_lent > GpuMilli{}; });
+           std::any_of(pool.queues.begin(), pool.queues.end(), [&state](QueueId queue) {
+               return state.queue(queue).not_lent > GpuMilli{};
+           });
 }
 
 Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
-                          const std::vector<Placement>& round) {
+                              const std::vector<Placement>& round) {
     std::vector<PodId> terminating_pods;
     state.pods.read_terminating(job.pool, terminating_pods);
     Load ask;

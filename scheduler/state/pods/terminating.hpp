@@ -13,6 +13,6 @@ bool has_limits_for_all(const ClusterState& state, PoolId id);
 // How long pods may take that terminate already, and that the job waits for, too: on the nodes of
 // its round, or under a limit that counts them and it. It does not wait for stuck pods.
 Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
-                          const std::vector<Placement>& round);
+                              const std::vector<Placement>& round);
 
 }  // namespace gpuctl

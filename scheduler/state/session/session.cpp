@@ -109,7 +109,8 @@ void Session::request_wake(EffectList& effects, bool again) {
     if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
     if (!has_fault(SeededFault::no_timer_for_windows))
         consider(state_.maintenance.calendar().clock.turns_at);
-    if (!has_fault(SeededFault::no_timer_for_budgets)) consider(state_.accounts.budgets().turns_at());
+    if (!has_fault(SeededFault::no_timer_for_budgets))
+        consider(state_.accounts.budgets().turns_at());
     consider(Retention{state_}.next_due());
     if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.

@@ -43,7 +43,8 @@ std::vector<QueueId> QueueTree::with_new_demand() const {
         for (const QueueId queue_id : pool.queues) {
             const QueueRow& queue = queues_[queue_id.value()];
             GpuMilli demand = queue.account.held.gpus + waiting_below(state_, queue_id);
-            if (queue_id.value() < terminating.size()) demand = demand - terminating[queue_id.value()];
+            if (queue_id.value() < terminating.size())
+                demand = demand - terminating[queue_id.value()];
             const bool is_beyond = queue.guaranteed > GpuMilli{} && demand > queue.guaranteed;
             if (is_beyond != queue.is_beyond_guarantee) out.push_back(queue_id);
         }

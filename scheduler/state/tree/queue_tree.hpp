@@ -28,10 +28,13 @@ public:
     void look_again(QueueId queue, Instant at);  // its jobs may preempt from then on
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
-    void set_head_reservation(PoolId pool, HeadReservation head_reservation);          // a default one: for no job
-    void keep_quota_reservation(PoolId pool, HeadReservation of);  // a job behind it was refused for that
-    bool set_quota_reservations(PoolId pool,
-                        std::vector<HeadReservation> kept);  // all of them; true: it is news
+    void set_head_reservation(PoolId pool,
+                              HeadReservation head_reservation);  // a default one: for no job
+    void keep_quota_reservation(PoolId pool,
+                                HeadReservation of);  // a job behind it was refused for that
+    bool set_quota_reservations(
+        PoolId pool,
+        std::vector<HeadReservation> kept);  // all of them; true: it is news
     void note_limits_moved(PoolId pool) { ++pools_.base(pool, {}).reservations.revision; }
     void forget_reservations(JobId job);
     [[nodiscard]] std::size_t pools() const { return pools_.size(); }

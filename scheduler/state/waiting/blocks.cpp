@@ -10,7 +10,7 @@ namespace {
 // Under the quota of its namespace what holds that in other pools may be evicted, or terminates
 // already, for a job that waits here.
 std::uint64_t offers_of_other_pools(const TenantRow& tenant, const PoolTable& pools, PoolId own,
-                               std::uint16_t watch) {
+                                    std::uint16_t watch) {
     if (!tenant.has_quota() || has_fault(SeededFault::offer_in_its_pool_alone)) return 0;
     std::uint64_t sum = 0;
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.terminations;
@@ -36,7 +36,8 @@ std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) co
         // pool keeps less.
         for (const QueueId root : pool.roots) sum += state_.tree.queue_rows()[root.value()].shrinks;
     }
-    if (watch & (ClassBlock::kHeadReservation | ClassBlock::kQuotaReservation)) sum += pool.reservations.revision;
+    if (watch & (ClassBlock::kHeadReservation | ClassBlock::kQuotaReservation))
+        sum += pool.reservations.revision;
     if (watch & ClassBlock::kQueueShrinks) {
         for (QueueId id = key.queue; id.exists();
              id = state_.tree.queue_rows()[id.value()].parent) {
@@ -60,9 +61,9 @@ void WaitingJobs::block(ClassId id, ClassBlock block) {
 }
 
 void WaitingJobs::restore_refusal(ClassId id, Reason reason) {
-    ClassBlock told;
-    told.reason = reason;
-    book_.block(id, told);
+    ClassBlock refusal;
+    refusal.reason = reason;
+    book_.block(id, refusal);
 }
 
 bool WaitingJobs::is_blocked(const JobClass& waiting) const {

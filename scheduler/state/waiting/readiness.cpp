@@ -105,7 +105,8 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         is_ending = is_ending || ended_well;
         const bool holds =
             pod.bind.state == BindState::bound || pod.bind.state == BindState::assumed;
-        const bool leaves = pod.facts.terminating && !has_fault(SeededFault::count_terminating_ranks);
+        const bool leaves =
+            pod.facts.terminating && !has_fault(SeededFault::count_terminating_ranks);
         const bool evicted = pod.is_terminating() && !pod.facts.terminating;
         if (ended_well || (holds && !leaves && !evicted && !pod.bind.delete_in_flight)) {
             held.add(pod.facts.role);

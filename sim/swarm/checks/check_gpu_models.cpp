@@ -72,7 +72,8 @@ void Checker::check_model_of_gang(const PlacedJob& placed_job) {
     }
     const std::set<std::string> gang_models =
         reference_.models_of_job(placed_job.pod, placed_job.excluded);
-    const bool is_apart = !gang_models.empty() && !models.empty() && !gang_models.contains(*models.begin());
+    const bool is_apart =
+        !gang_models.empty() && !models.empty() && !gang_models.contains(*models.begin());
     if (models.size() <= 1 && !is_apart) return;
     fail("I22", "gang " + to_string(placed_job.job) + " is on several GPU models");
 }

@@ -362,13 +362,13 @@ private:
         Instant until;             // then the bind is retried
         bool has_changed = false;  // the pod changed: it may be retried earlier
     };
-    std::map<std::string, Refusal> refusals_;          // last refused binds by uid
-    std::set<ObjectKey> drained_;                      // gangs drained in this step
+    std::map<std::string, Refusal> refusals_;        // last refused binds by uid
+    std::set<ObjectKey> drained_;                    // gangs drained in this step
     std::map<std::string, ObjectKey> preemptor_of_;  // beneficiary by uid
-    std::set<ObjectKey> rolled_back_;                  // gangs rolled back in this step
-    std::set<ObjectKey> started_;               // gangs that were complete once and still hold
-    std::map<ObjectKey, Instant> short_since_;  // the incomplete gangs among these
-    std::set<std::string> evicted_stranded_;    // uids of pods evicted because of that
+    std::set<ObjectKey> rolled_back_;                // gangs rolled back in this step
+    std::set<ObjectKey> started_;                    // gangs that were complete once and still hold
+    std::map<ObjectKey, Instant> short_since_;       // the incomplete gangs among these
+    std::set<std::string> evicted_stranded_;         // uids of pods evicted because of that
     // Remaining work of both jobs when the second was preempted for the first.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>>
         remaining_at_preemption_;

@@ -256,10 +256,10 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         {NotEvicted::refused_before, Duration{60'000}}};
     for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
         PodsNotEvicted kept{Holders::lower_priority,
-                      amount(ResourceKind::gpu, kGpu, 8'000),
-                      static_cast<NotEvicted>(turn),
-                      {},
-                      "team-a/wide"};
+                            amount(ResourceKind::gpu, kGpu, 8'000),
+                            static_cast<NotEvicted>(turn),
+                            {},
+                            "team-a/wide"};
         if (rests.contains(kept.why)) kept.rest = rests.at(kept.why);
         const std::string sentence = wording::text({kept});
         const std::string reason = sentence.substr(sentence.find(" that ") + 6);

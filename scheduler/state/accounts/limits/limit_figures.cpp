@@ -13,7 +13,8 @@ std::optional<LimitFigures> budget_figures(const Budget* budget, const LimitAt& 
     const Spending& spending = budget->spending;
     const Instant now = at.state.now();
     GpuTime held = spending.used(now);
-    if (!has_fault(SeededFault::spend_without_committing)) held += spending.committed(now) - released_usage;
+    if (!has_fault(SeededFault::spend_without_committing))
+        held += spending.committed(now) - released_usage;
     return LimitFigures{(budget->policy.amount + spending.carried()).value(), held.value(),
                         spending.needed(at.ask.gpus, at.job.run.time_max, now).value()};
 }
@@ -48,15 +49,19 @@ std::optional<LimitFigures> pool_lending_figures(const LimitAt& at) {
     if (at.released) {
         reserved = grows = GpuMilli{};
         for (const QueueId root : pool.roots) {
-            const GpuMilli without = at.released->held_or_reserved(at.state, root, at.job.queue, GpuMilli{});
+            const GpuMilli without =
+                at.released->held_or_reserved(at.state, root, at.job.queue, GpuMilli{});
             reserved += without;
             held -= at.released->of_queue(root).gpus;
-            grows += at.released->held_or_reserved(at.state, root, at.job.queue, at.ask.gpus) - without;
+            grows +=
+                at.released->held_or_reserved(at.state, root, at.job.queue, at.ask.gpus) - without;
         }
     }
     // A pool without GPUs reserves none: the job waits for nodes.
     if (pool.offered.gpus <= GpuMilli{}) return std::nullopt;
-    if (reserved <= held && !ReleasedUsage::reserves_without_nominations(at.state, pool, at.released)) return std::nullopt;
+    if (reserved <= held &&
+        !ReleasedUsage::reserves_without_nominations(at.state, pool, at.released))
+        return std::nullopt;
     return LimitFigures{pool.offered.gpus.value(), reserved.value(), at.ask.gpus.value(),
                         grows.value()};
 }
@@ -64,7 +69,8 @@ std::optional<LimitFigures> pool_lending_figures(const LimitAt& at) {
 namespace {
 
 GpuMilli reserved_of_model_below(const ClusterState& state, QueueId id, std::string_view model,
-                         QueueId leaf, GpuMilli more, const ReleasedUsage* released, Counted counted) {
+                                 QueueId leaf, GpuMilli more, const ReleasedUsage* released,
+                                 Counted counted) {
     const QueueRow& queue = state.queue(id);
     GpuMilli reserved;
     for (const QueueId child : queue.children) {
@@ -74,7 +80,8 @@ GpuMilli reserved_of_model_below(const ClusterState& state, QueueId id, std::str
         if (of.not_lent == GpuMilli{} || !same_gpu_model(of.limit.model, model)) continue;
         GpuMilli held = of.held - (released ? released->of_model(id, model) : GpuMilli{});
         if (counted == Counted::without_nominations) {
-            held -= of.nominated - (released ? released->nominated_of_model(id, model) : GpuMilli{});
+            held -=
+                of.nominated - (released ? released->nominated_of_model(id, model) : GpuMilli{});
         }
         for (QueueId up = leaf; up.exists(); up = state.queue(up).parent) {
             if (up == id) held += more;
@@ -86,16 +93,17 @@ GpuMilli reserved_of_model_below(const ClusterState& state, QueueId id, std::str
 
 // A claim may come to nothing, and then other jobs would hold what was lent in its stead.
 bool is_reserved_without_nominations(const ClusterState& state, PoolId pool, const ModelRoom& room,
-                           const ReleasedUsage* released) {
+                                     const ReleasedUsage* released) {
     if (state.nominations.nominated_jobs().empty()) return false;
     return reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, released,
-                     Counted::without_nominations) > GpuMilli{};
+                             Counted::without_nominations) > GpuMilli{};
 }
 
 }  // namespace
 
-GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model, QueueId leaf,
-                   GpuMilli more, const ReleasedUsage* released, Counted counted) {
+GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model,
+                           QueueId leaf, GpuMilli more, const ReleasedUsage* released,
+                           Counted counted) {
     GpuMilli reserved;
     for (const QueueId root : state.pool(pool).roots) {
         reserved += reserved_of_model_below(state, root, model, leaf, more, released, counted);
@@ -104,21 +112,25 @@ GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_v
 }
 
 bool reserves_idle(const ClusterState& state, PoolId pool, const ModelRoom& room) {
-    return reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{} ||
+    return reserved_of_model(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) >
+               GpuMilli{} ||
            is_reserved_without_nominations(state, pool, room, nullptr);
 }
 
 std::optional<LimitFigures> model_lending_figures(const ClusterState& state, const JobRow& job,
                                                   const ModelRoom& room, GpuMilli ask,
                                                   const ReleasedUsage* released) {
-    const GpuMilli reserved = reserved_of_model(state, job.pool, room.model, job.queue, GpuMilli{}, released);
-    const bool is_any = room.offered > GpuMilli{} &&
-                        (reserved > GpuMilli{} || is_reserved_without_nominations(state, job.pool, room, released));
+    const GpuMilli reserved =
+        reserved_of_model(state, job.pool, room.model, job.queue, GpuMilli{}, released);
+    const bool is_any =
+        room.offered > GpuMilli{} &&
+        (reserved > GpuMilli{} || is_reserved_without_nominations(state, job.pool, room, released));
     if (!is_any) return std::nullopt;
     const GpuMilli then = reserved_of_model(state, job.pool, room.model, job.queue, ask, released);
     const GpuMilli held =
         room.held - (released ? released->of_model(job.pool, room.model) : GpuMilli{});
-    return LimitFigures{room.offered.value(), (held + reserved).value(), (ask + then - reserved).value()};
+    return LimitFigures{room.offered.value(), (held + reserved).value(),
+                        (ask + then - reserved).value()};
 }
 
 bool crosses_model_lending(const ClusterState& state, const JobRow& job, const ModelRoom& room,
@@ -152,7 +164,8 @@ GpuMilli reserved_by_idle(const ClusterState& state, QueueId id) {
     return std::max(state.queue(id).not_lent, below);
 }
 
-GpuMilli reserved_by_siblings(const ClusterState& state, const std::vector<QueueId>& all, QueueId but) {
+GpuMilli reserved_by_siblings(const ClusterState& state, const std::vector<QueueId>& all,
+                              QueueId but) {
     GpuMilli sum;
     for (const QueueId id : all) {
         if (id != but) sum += reserved_by_idle(state, id);
@@ -166,7 +179,8 @@ GpuMilli reserved_when_idle(const ClusterState& state, PoolId pool, QueueId leaf
     GpuMilli reserved;
     QueueId below = QueueId::none();
     for (QueueId id = leaf; id.exists(); id = state.queue(id).parent) {
-        if (below.exists()) reserved += reserved_by_siblings(state, state.queue(id).children, below);
+        if (below.exists())
+            reserved += reserved_by_siblings(state, state.queue(id).children, below);
         if (id == top) return reserved;
         below = id;
     }

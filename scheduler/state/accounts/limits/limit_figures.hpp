@@ -26,8 +26,9 @@ std::optional<LimitFigures> pool_lending_figures(const LimitAt& at);
 // GPUs of the model that the queue and the queues below it would reserve if `more` were held in
 // `leaf`. Counted::without_nominations: without what is only claimed.
 enum class Counted : std::uint8_t { all, without_nominations };
-GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model, QueueId leaf,
-                   GpuMilli more, const ReleasedUsage* released, Counted counted = Counted::all);
+GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model,
+                           QueueId leaf, GpuMilli more, const ReleasedUsage* released,
+                           Counted counted = Counted::all);
 bool reserves_idle(const ClusterState& state, PoolId pool, const ModelRoom& room);
 std::optional<LimitFigures> model_lending_figures(const ClusterState& state, const JobRow& job,
                                                   const ModelRoom& room, GpuMilli ask,

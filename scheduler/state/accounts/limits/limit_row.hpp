@@ -29,17 +29,17 @@ struct LimitAt {
     const JobRow& job;
     const Load& ask;
     const ReleasedUsage* released;  // null: everything is counted as it is
-    // Of the job, after the relief. `pods_charged` is 0 while the job is being moved.
+    // Of the job, less the released usage. `pods_charged` is 0 while the job is being moved.
     std::int64_t pods_held = 0;
     std::int64_t pods_charged = 0;
     GpuMilli gpus_held = {};
     // Of the queue of this step.
     QueueId queue = {};
     const QueueRow* row = nullptr;
-    GpuMilli held = {};   // after the relief
-    GpuMilli held_or_reserved = {};   // held, or reserved for it and the queues below it
-    GpuMilli grows = {};  // by how much `held_or_reserved` grows with `ask`
-    // Of the namespace: what the relief takes off.
+    GpuMilli held = {};              // less the released usage
+    GpuMilli held_or_reserved = {};  // held, or reserved for it and the queues below it
+    GpuMilli grows = {};             // by how much `held_or_reserved` grows with `ask`
+    // Of the namespace: the released usage.
     Load tenant_released = {};
     // Of the GPU model of this step.
     const ModelHolding* holding = nullptr;

@@ -83,7 +83,8 @@ bool visit_scope(const LimitAt& at, std::string_view model, Visit& visit) {
 LimitAt begin_walk(const ClusterState& state, const JobRow& job, const Load& ask,
                    const ReleasedUsage* released) {
     LimitAt at{.state = state, .job = job, .ask = ask, .released = released};
-    const ReleasedUsage::OfJob gone = released ? released->of_job(state, job) : ReleasedUsage::OfJob{};
+    const ReleasedUsage::OfJob gone =
+        released ? released->of_job(state, job) : ReleasedUsage::OfJob{};
     at.pods_held = job.holding.pods - gone.pods;
     at.pods_charged = state.nominations.is_being_moved(job) ? 0 : at.pods_held;
     at.gpus_held = job.holding.gpus - gone.gpus;
@@ -102,7 +103,8 @@ void step_to(LimitAt& at, QueueId id) {
     }
     at.held -= at.released->of_queue(id).gpus;
     at.held_or_reserved = at.released->held_or_reserved(at.state, id, at.job.queue, GpuMilli{});
-    at.grows = at.released->held_or_reserved(at.state, id, at.job.queue, at.ask.gpus) - at.held_or_reserved;
+    at.grows = at.released->held_or_reserved(at.state, id, at.job.queue, at.ask.gpus) -
+               at.held_or_reserved;
 }
 
 // Mostly none is: the walks below are not begun then.

@@ -87,7 +87,8 @@ std::string Checker::missed_disruption(const ClusterState& state, const Readines
             return "could start if lent capacity were reclaimed";
     }
     // CPU-only pods are never in the way of a limit.
-    if (const auto cpu_only_pods = blocking_cpu_pods(state, like, attempt.ask); !cpu_only_pods.empty()) {
+    if (const auto cpu_only_pods = blocking_cpu_pods(state, like, attempt.ask);
+        !cpu_only_pods.empty()) {
         ReferenceModel then = reclaimed ? std::move(*reclaimed) : reference_;
         if (attempt.latest > Duration{}) then.starts_within = attempt.latest;
         const bool is_allowed = then.limit_crossed(like, attempt.ask).empty();

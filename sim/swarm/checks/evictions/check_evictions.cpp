@@ -98,8 +98,7 @@ void Checker::check_eviction(const EvictPod& eviction) {
     if (!pod.is_bound() || is_terminal(pod.facts.phase)) fail("I17", what + ": it does not run");
     if (!pod.facts.has_controller) fail("I17", what + ": no controller would recreate it");
     const auto asked = preemptor_of_.find(eviction.pod.uid);
-    const bool is_asked_again =
-        asked != preemptor_of_.end() && asked->second == eviction.preemptor;
+    const bool is_asked_again = asked != preemptor_of_.end() && asked->second == eviction.preemptor;
     if (is_stranded(pod.facts) ||
         (is_asked_again && evicted_stranded_.contains(eviction.pod.uid))) {
         evicted_stranded_.insert(eviction.pod.uid);

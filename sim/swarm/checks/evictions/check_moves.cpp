@@ -89,7 +89,7 @@ void Checker::record_eviction_order(const EvictPod& eviction) {
     const auto [asked, is_new] = ordered_moves_.try_emplace(eviction.pod.uid);
     asked->second.effect = eviction.id;
     asked->second.is_refused = false;
-    if (!is_new) return;                              // it is sent again, not decided again
+    if (!is_new) return;                            // it is sent again, not decided again
     if (eviction.preemptor == ObjectKey{}) return;  // maintenance ignores the budget
     if (may_be_moved(eviction.pod.uid)) return;
     fail("I17", "eviction of " + to_string(eviction.pod.key) +

@@ -39,7 +39,9 @@ protected:
         world.add(world.nodes.at("a"));
         world.run();
     }
-    [[nodiscard]] std::uint64_t searches() const { return world.engine.figures().reservation_searches; }
+    [[nodiscard]] std::uint64_t searches() const {
+        return world.engine.figures().reservation_searches;
+    }
     EngineWorld world;
     Instant begin;
 };

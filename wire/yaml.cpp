@@ -26,7 +26,7 @@ public:
     }
 };
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool all_of(std::string_view text, std::string_view allowed) {
     return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
@@ -41,10 +41,10 @@ bool looks_like_float(std::string_view text) {
     if (!text.empty() && (text[0] == '+' || text[0] == '-')) text.remove_prefix(1);
     bool digits = false;
     std::size_t i = 0;
-    while (i < text.size() && is_digit(text[i])) ++i, digits = true;
+    while (i < text.size() && is_ascii_digit(text[i])) ++i, digits = true;
     if (i < text.size() && text[i] == '.') {
         ++i;
-        while (i < text.size() && is_digit(text[i])) ++i, digits = true;
+        while (i < text.size() && is_ascii_digit(text[i])) ++i, digits = true;
     }
     if (!digits) return false;
     if (i == text.size()) return true;
@@ -73,7 +73,7 @@ json integer(std::string_view text, int base, Position at) {
 
 json floating(std::string_view text, Position at) {
     const std::string_view mantissa = text.substr(0, text.find_first_of("eE"));
-    const auto digits = std::count_if(mantissa.begin(), mantissa.end(), is_digit);
+    const auto digits = std::count_if(mantissa.begin(), mantissa.end(), is_ascii_digit);
     if (!text.empty() && text[0] == '+') text.remove_prefix(1);
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -23,7 +23,7 @@ WorldSettings published_set_up(Suite suite) {
     return {};
 }
 
-Error refuse(std::string sentence) {
+Error refuse_cluster(std::string sentence) {
     return make_error(ErrorCode::BadRequest, std::move(sentence));
 }
 
@@ -33,7 +33,7 @@ std::string said(const char* flag, std::int64_t value) {
 
 // All three sizes may be given if they agree.
 Error disagreement(const SuiteRequest& request) {
-    return refuse(said("--gpus", *request.gpus) + " is not " +
+    return refuse_cluster(said("--gpus", *request.gpus) + " is not " +
                   said("--nodes-count", *request.nodes) + " times " +
                   said("--gpus-per-node", *request.gpus_per_node) + "; leave one of them out");
 }
@@ -47,7 +47,7 @@ Result<std::int64_t> pooled_gpus(const SuiteRequest& request, std::int64_t publi
         return product;
     }
     if (!gpus && (nodes || each)) {
-        return refuse("suite " + std::string{name_of(request.suite)} +
+        return refuse_cluster("suite " + std::string{name_of(request.suite)} +
                       " has one pool of GPUs; say --gpus, or both --nodes-count and "
                       "--gpus-per-node");
     }
@@ -63,13 +63,13 @@ std::optional<Error> set_nodes(const SuiteRequest& request, WorldSettings& setti
         if (std::int64_t{*nodes} * *each != *gpus) return disagreement(request);
     } else if (nodes) {
         if (*gpus % *nodes != 0) {
-            return refuse(said("--gpus", *gpus) + " do not come to the same number on each of " +
+            return refuse_cluster(said("--gpus", *gpus) + " do not come to the same number on each of " +
                           said("--nodes-count", *nodes));
         }
         settings.gpus_per_node = *gpus / *nodes;
     } else {
         if (*gpus % settings.gpus_per_node != 0) {
-            return refuse(said("--gpus", *gpus) + " is not a multiple of " +
+            return refuse_cluster(said("--gpus", *gpus) + " is not a multiple of " +
                           std::to_string(settings.gpus_per_node) +
                           ", the GPUs of a node; choose one, or say --gpus-per-node");
         }
@@ -92,7 +92,7 @@ Result<WorldSettings> settings_for(const SuiteRequest& request) {
         total = *gpus;
     }
     if (total > kClusterGpusMax) {
-        return refuse("a cluster of " + std::to_string(total) + " GPUs is beyond the " +
+        return refuse_cluster("a cluster of " + std::to_string(total) + " GPUs is beyond the " +
                       std::to_string(kClusterGpusMax) + " that a replay can have");
     }
     if (settings.placing == Placing::pooled) {

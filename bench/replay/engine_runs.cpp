@@ -17,7 +17,7 @@ void add(std::vector<PublishedRun>& runs, Suite suite, std::string jobs, bool cl
 }
 
 // Published: FGD (Weng et al., USENIX ATC 2023).
-void add_openb(std::vector<PublishedRun>& runs) {
+void add_engine_openb(std::vector<PublishedRun>& runs) {
     const auto add_mix = [&](const char* mix, double fgd, double wanted) {
         add(runs, Suite::openb, std::string{"openb/openb_pod_list_"} + mix + ".csv", kBlind,
             {{"allocation_ratio", fgd, 0, wanted}});
@@ -31,7 +31,7 @@ void add_openb(std::vector<PublishedRun>& runs) {
 
 // Run times given: SRSF with free migration (an independent replay; makespan and p99 under Muri's
 // rule). Run times unknown: the best of Themis and Tiresias (Zhao et al., SIGCOMM 2022).
-void add_philly(std::vector<PublishedRun>& runs) {
+void add_engine_philly(std::vector<PublishedRun>& runs) {
     const auto jobs = [](const char* trace) { return std::string{"philly64/"} + trace + ".csv"; };
     const auto add_reported = [&](const char* trace, std::vector<PublishedFigure> figures) {
         add(runs, Suite::philly64, jobs(trace), kClairvoyant, std::move(figures));
@@ -58,7 +58,7 @@ void add_philly(std::vector<PublishedRun>& runs) {
 }
 
 // Published: the best of 5,774 variants of EASY (Gaussier et al., SC 2015).
-void add_backfill(std::vector<PublishedRun>& runs) {
+void add_engine_backfill(std::vector<PublishedRun>& runs) {
     const char* jobs = "kth_sp2/jobs.csv";
     add(runs, Suite::backfill, jobs, kBlind,
         {{"avebsld", 45.80, 0, 38},
@@ -69,7 +69,7 @@ void add_backfill(std::vector<PublishedRun>& runs) {
 
 // Published: Pollux (Qiao et al., OSDI 2021); Shockwave (Zheng et al., NSDI 2023). Nothing is
 // published for vc.
-void add_others(std::vector<PublishedRun>& runs) {
+void add_engine_others(std::vector<PublishedRun>& runs) {
     add(runs, Suite::elastic, "elastic64/workloads_load10.csv", kBlind,
         {{"jct_mean_s", 2'751, 0, 2'200}});
     const auto add_fairness = [&](bool clairvoyant, double makespan, double jct, double rho,
@@ -97,10 +97,10 @@ void add_others(std::vector<PublishedRun>& runs) {
 
 std::vector<PublishedRun> engine_runs() {
     std::vector<PublishedRun> runs;
-    add_openb(runs);
-    add_philly(runs);
-    add_backfill(runs);
-    add_others(runs);
+    add_engine_openb(runs);
+    add_engine_philly(runs);
+    add_engine_backfill(runs);
+    add_engine_others(runs);
     return runs;
 }
 

@@ -14,7 +14,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_token(std::string_view text) {
+bool is_http_token(std::string_view text) {
     constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
     return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
         return is_letter(c) || is_digit(c) || marks.find(c) != std::string_view::npos;
@@ -61,7 +61,7 @@ std::optional<GuardRefusal> check_request_line(std::string_view line, GuardLimit
     const std::string_view method = line.substr(0, first);
     const std::string_view target = line.substr(first + 1, last - first - 1);
     const std::string_view version = line.substr(last + 1);
-    if (!is_token(method) || method.size() > 32) return bad("the method is not a token");
+    if (!is_http_token(method) || method.size() > 32) return bad("the method is not a token");
     if (target.size() > limits.target_bytes_max) {
         return GuardRefusal{414, "HeaderTooLarge",
                             "read the request header: the target is longer than " +
@@ -100,7 +100,7 @@ std::optional<GuardRefusal> check_field(std::string_view line, Framing& framing)
         return bad("a field is folded over several lines");
     }
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
+    if (colon == std::string_view::npos || !is_http_token(line.substr(0, colon))) {
         return bad("a field has no valid name before its colon");
     }
     const std::string_view name = line.substr(0, colon);

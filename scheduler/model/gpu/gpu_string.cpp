@@ -11,7 +11,7 @@
 namespace gpuctl {
 namespace {
 
-constexpr std::size_t kLengthMax = 256;
+constexpr std::size_t kGpuStringLengthMax = 256;
 constexpr std::int64_t kCountMax = 1'000'000;
 constexpr std::size_t kModelLengthMax = 63;  // the model becomes a label value
 constexpr std::string_view kShareWord = "vgpu";
@@ -363,7 +363,7 @@ std::string format_memory(Bytes memory) {
 }  // namespace
 
 Result<GpuRequest> parse_gpu_string(std::string_view text) {
-    if (text.size() > kLengthMax) {
+    if (text.size() > kGpuStringLengthMax) {
         return make_error(ErrorCode::ValidationFailed,
                           "not a GPU request: longer than 256 characters");
     }

@@ -20,7 +20,7 @@ struct Written {
 };
 
 constexpr int kMantissaDigitsMax = 19;
-constexpr std::size_t kLengthMax = 64;
+constexpr std::size_t kQuantityLengthMax = 64;
 constexpr int kExponentMax = 1'000;
 
 // Reads digits with an optional point, and moves `text` past them. False if there is no digit.
@@ -119,7 +119,7 @@ std::optional<std::int64_t> in_units(const Written& written, int decimals) {
 }  // namespace
 
 std::optional<std::int64_t> parse_quantity(std::string_view text, int decimals) {
-    if (text.empty() || text.size() > kLengthMax) return std::nullopt;
+    if (text.empty() || text.size() > kQuantityLengthMax) return std::nullopt;
     Written written;
     if (text.front() == '+' || text.front() == '-') {
         written.negative = text.front() == '-';

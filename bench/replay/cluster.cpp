@@ -33,9 +33,9 @@ std::string said(const char* flag, std::int64_t value) {
 
 // All three sizes may be given if they agree.
 Error disagreement(const SuiteRequest& request) {
-    return refuse_cluster(said("--gpus", *request.gpus) + " is not " +
-                  said("--nodes-count", *request.nodes) + " times " +
-                  said("--gpus-per-node", *request.gpus_per_node) + "; leave one of them out");
+    return refuse_cluster(
+        said("--gpus", *request.gpus) + " is not " + said("--nodes-count", *request.nodes) +
+        " times " + said("--gpus-per-node", *request.gpus_per_node) + "; leave one of them out");
 }
 
 // All GPUs are alike in these suites: only their number matters.
@@ -48,8 +48,8 @@ Result<std::int64_t> pooled_gpus(const SuiteRequest& request, std::int64_t publi
     }
     if (!gpus && (nodes || each)) {
         return refuse_cluster("suite " + std::string{name_of(request.suite)} +
-                      " has one pool of GPUs; say --gpus, or both --nodes-count and "
-                      "--gpus-per-node");
+                              " has one pool of GPUs; say --gpus, or both --nodes-count and "
+                              "--gpus-per-node");
     }
     return gpus.value_or(published);
 }
@@ -63,15 +63,16 @@ std::optional<Error> set_nodes(const SuiteRequest& request, WorldSettings& setti
         if (std::int64_t{*nodes} * *each != *gpus) return disagreement(request);
     } else if (nodes) {
         if (*gpus % *nodes != 0) {
-            return refuse_cluster(said("--gpus", *gpus) + " do not come to the same number on each of " +
-                          said("--nodes-count", *nodes));
+            return refuse_cluster(said("--gpus", *gpus) +
+                                  " do not come to the same number on each of " +
+                                  said("--nodes-count", *nodes));
         }
         settings.gpus_per_node = *gpus / *nodes;
     } else {
         if (*gpus % settings.gpus_per_node != 0) {
             return refuse_cluster(said("--gpus", *gpus) + " is not a multiple of " +
-                          std::to_string(settings.gpus_per_node) +
-                          ", the GPUs of a node; choose one, or say --gpus-per-node");
+                                  std::to_string(settings.gpus_per_node) +
+                                  ", the GPUs of a node; choose one, or say --gpus-per-node");
         }
         settings.nodes = *gpus / settings.gpus_per_node;
     }
@@ -93,7 +94,7 @@ Result<WorldSettings> settings_for(const SuiteRequest& request) {
     }
     if (total > kClusterGpusMax) {
         return refuse_cluster("a cluster of " + std::to_string(total) + " GPUs is beyond the " +
-                      std::to_string(kClusterGpusMax) + " that a replay can have");
+                              std::to_string(kClusterGpusMax) + " that a replay can have");
     }
     if (settings.placing == Placing::pooled) {
         settings.gpus_per_node = static_cast<std::int32_t>(total);

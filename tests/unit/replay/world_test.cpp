@@ -17,7 +17,7 @@ struct Ask {
     std::int64_t cost_s = 0;
 };
 
-Trace trace_of(const std::vector<Ask>& asks) {
+Trace world_trace_of(const std::vector<Ask>& asks) {
     Trace trace;
     for (const Ask& ask : asks) {
         TraceJob job;
@@ -51,13 +51,13 @@ std::vector<double> ends_s(const Trace& trace, WorldSettings settings, Policy& p
 }
 
 TEST(Fifo, head_that_does_not_fit_blocks_all_behind_it) {
-    const Trace trace = trace_of({{0, 3, 10}, {1, 2, 10}, {2, 1, 10}});
+    const Trace trace = world_trace_of({{0, 3, 10}, {1, 2, 10}, {2, 1, 10}});
     EXPECT_THAT(ends_s(trace, pool_of(4), *reference::make_fifo()),
                 testing::ElementsAre(10, 20, 20));
 }
 
 TEST(Srtf, shorter_job_preempts_and_the_preempted_one_pays_to_resume) {
-    const Trace trace = trace_of({{0, 4, 100, 0, 5}, {10, 4, 20, 0, 5}});
+    const Trace trace = world_trace_of({{0, 4, 100, 0, 5}, {10, 4, 20, 0, 5}});
     World world(trace, pool_of(4, true));
     ASSERT_FALSE(world.run(*reference::make_srtf()));
     // 5 to start, 5 of work, stopped from 10 to 35, 5 to resume, 95 of work.
@@ -68,7 +68,7 @@ TEST(Srtf, shorter_job_preempts_and_the_preempted_one_pays_to_resume) {
 }
 
 TEST(Srsf, counts_gpus_as_well_as_time) {
-    const Trace trace = trace_of({{0, 4, 10}, {0, 1, 30}});
+    const Trace trace = world_trace_of({{0, 4, 10}, {0, 1, 30}});
     EXPECT_THAT(ends_s(trace, pool_of(4, true), *reference::make_srtf()),
                 testing::ElementsAre(10, 40));
     EXPECT_THAT(ends_s(trace, pool_of(4, true), *reference::make_srsf()),
@@ -76,7 +76,7 @@ TEST(Srsf, counts_gpus_as_well_as_time) {
 }
 
 TEST(Tiresias, job_sinks_when_the_service_it_got_passes_a_threshold) {
-    const Trace trace = trace_of({{0, 4, 100}, {5, 4, 8}});
+    const Trace trace = world_trace_of({{0, 4, 100}, {5, 4, 8}});
     const auto policy = reference::make_tiresias({{40'000}});  // 10 s on four GPUs
     EXPECT_THAT(ends_s(trace, pool_of(4), *policy), testing::ElementsAre(108, 18));
 }
@@ -87,7 +87,7 @@ TEST(Easy, backfills_only_what_does_not_delay_the_head) {
         {0, 60, 100, 200}, {10, 80, 50, 50}, {20, 40, 30, 100}, {25, 30, 5, 400}, {26, 20, 9, 400}};
     // 2 ends before the reservation. 3 would not and asks for more than is spare; 4 fits the spare
     // once 2 is gone. 0 ends early at 100: then 1 starts, and 3 after it.
-    EXPECT_THAT(ends_s(trace_of(asks), pool_of(100),
+    EXPECT_THAT(ends_s(world_trace_of(asks), pool_of(100),
                        *reference::make_easy(reference::BackfillOrder::submitted)),
                 testing::ElementsAre(100, 150, 50, 155, 59));
 }
@@ -95,16 +95,16 @@ TEST(Easy, backfills_only_what_does_not_delay_the_head) {
 TEST(Easy, shortest_first_changes_which_job_is_backfilled) {
     const std::vector<Ask> asks = {
         {0, 60, 100, 100}, {1, 80, 10, 10}, {2, 40, 50, 60}, {2, 40, 5, 6}};
-    EXPECT_THAT(ends_s(trace_of(asks), pool_of(100),
+    EXPECT_THAT(ends_s(world_trace_of(asks), pool_of(100),
                        *reference::make_easy(reference::BackfillOrder::submitted)),
                 testing::ElementsAre(100, 110, 52, 57));
-    EXPECT_THAT(ends_s(trace_of(asks), pool_of(100),
+    EXPECT_THAT(ends_s(world_trace_of(asks), pool_of(100),
                        *reference::make_easy(reference::BackfillOrder::shortest)),
                 testing::ElementsAre(100, 110, 57, 7));
 }
 
 TEST(InRounds, decides_at_whole_multiples_only) {
-    const Trace trace = trace_of({{1, 1, 10}, {61, 1, 10}});
+    const Trace trace = world_trace_of({{1, 1, 10}, {61, 1, 10}});
     const auto policy = reference::make_in_rounds(reference::make_fifo(), Duration::seconds(60));
     EXPECT_THAT(ends_s(trace, pool_of(1), *policy), testing::ElementsAre(70, 130));
 }
@@ -115,7 +115,7 @@ public:
 };
 
 TEST(World, says_which_job_a_policy_forgot_and_which_can_never_run) {
-    const Trace trace = trace_of({{0, 1, 10}, {0, 9, 10}});
+    const Trace trace = world_trace_of({{0, 1, 10}, {0, 9, 10}});
     Idle idle;
     World forgotten(trace, pool_of(16));
     const auto stuck = forgotten.run(idle);
@@ -145,7 +145,7 @@ public:
 };
 
 TEST(World, resize_pays_a_restart_and_keeps_the_progress) {
-    Trace trace = trace_of({{0, 1, 100, 0, 10}});
+    Trace trace = world_trace_of({{0, 1, 100, 0, 10}});
     trace.curves.push_back({"net", {1, 2}, {{Duration{100'000}, Duration{50'000}}}});
     trace.jobs[0].curve = CurveIndex{0};
     WorldSettings settings = pool_of(2);
@@ -156,7 +156,7 @@ TEST(World, resize_pays_a_restart_and_keeps_the_progress) {
 }
 
 TEST(Metrics, bounded_slowdown_wait_and_fairness_by_hand) {
-    const Trace trace = trace_of({{0, 2, 100}, {0, 2, 5}, {0, 2, 20}});
+    const Trace trace = world_trace_of({{0, 2, 100}, {0, 2, 5}, {0, 2, 20}});
     World world(trace, pool_of(2));
     ASSERT_FALSE(world.run(*reference::make_fifo()));
     EXPECT_THAT(waits_s(world), testing::ElementsAre(0, 100, 105));
@@ -179,7 +179,7 @@ TEST(Metrics, percentile_is_the_value_at_that_share_of_the_sorted_ones) {
 }
 
 TEST(Guarantee, broken_when_an_owner_within_its_quota_waits_longer_than_the_grace) {
-    Trace trace = trace_of({{0, 4, 500}, {10, 4, 10}, {20, 4, 10}});
+    Trace trace = world_trace_of({{0, 4, 500}, {10, 4, 10}, {20, 4, 10}});
     trace.owners = {{"guest", 0}, {"owner", 4}};
     trace.jobs[0].owner = OwnerIndex{0};
     trace.jobs[1].owner = trace.jobs[2].owner = OwnerIndex{1};
@@ -212,7 +212,7 @@ public:
 };
 
 TEST(World, start_on_given_nodes_takes_these_and_no_others) {
-    const Trace trace = trace_of({{0, 7, 10}, {0, 1, 20}});
+    const Trace trace = world_trace_of({{0, 7, 10}, {0, 1, 20}});
     WorldSettings settings;
     settings.nodes = 2;
     settings.gpus_per_node = 4;

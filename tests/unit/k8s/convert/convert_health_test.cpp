@@ -7,7 +7,7 @@
 namespace gpuctl::k8s {
 namespace {
 
-NodeFacts read(const std::string& metadata, const std::string& status) {
+NodeFacts read_health(const std::string& metadata, const std::string& status) {
     const LabelKeys labels{"runwhere.ai", {}, {"GpuUnhealthy", "XidError"}};
     const auto node = read_node(
         R"({"metadata":{"name":"a")" + metadata + R"(},"spec":{},"status":{)" + status + "}}",
@@ -22,24 +22,24 @@ std::string conditions(const std::string& type, const std::string& status) {
 }
 
 TEST(Health, a_configured_condition_that_is_true_makes_a_node_unhealthy) {
-    EXPECT_EQ(read("", conditions("XidError", "True")).unhealthy, "XidError");
-    EXPECT_EQ(read("", conditions("XidError", "False")).unhealthy, "");
-    EXPECT_EQ(read("", conditions("XidError", "Unknown")).unhealthy, "");
-    EXPECT_EQ(read("", conditions("MemoryPressure", "True")).unhealthy, "")
+    EXPECT_EQ(read_health("", conditions("XidError", "True")).unhealthy, "XidError");
+    EXPECT_EQ(read_health("", conditions("XidError", "False")).unhealthy, "");
+    EXPECT_EQ(read_health("", conditions("XidError", "Unknown")).unhealthy, "");
+    EXPECT_EQ(read_health("", conditions("MemoryPressure", "True")).unhealthy, "")
         << "others speak by taints";
 }
 
 TEST(Health, the_label_or_annotation_failed_makes_a_node_unhealthy) {
-    EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"failed"})", "").unhealthy,
+    EXPECT_EQ(read_health(R"(,"labels":{"runwhere.ai/health":"failed"})", "").unhealthy,
               "marked as failed");
-    EXPECT_EQ(read(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
+    EXPECT_EQ(read_health(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
               "marked as failed");
-    EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"ok"})", "").unhealthy, "");
+    EXPECT_EQ(read_health(R"(,"labels":{"runwhere.ai/health":"ok"})", "").unhealthy, "");
 }
 
 TEST(Health, gpus_of_the_machine_that_are_not_allocatable_are_counted) {
     const auto gpus = [](const char* capacity, const char* allocatable) {
-        return read("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} + capacity +
+        return read_health("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} + capacity +
                             R"("},"allocatable":{"cpu":"63","nvidia.com/gpu":")" + allocatable +
                             R"("})")
             .gpus_unhealthy;

@@ -32,16 +32,17 @@ TEST(Health, a_configured_condition_that_is_true_makes_a_node_unhealthy) {
 TEST(Health, the_label_or_annotation_failed_makes_a_node_unhealthy) {
     EXPECT_EQ(read_health(R"(,"labels":{"runwhere.ai/health":"failed"})", "").unhealthy,
               "marked as failed");
-    EXPECT_EQ(read_health(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
-              "marked as failed");
+    EXPECT_EQ(
+        read_health(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
+        "marked as failed");
     EXPECT_EQ(read_health(R"(,"labels":{"runwhere.ai/health":"ok"})", "").unhealthy, "");
 }
 
 TEST(Health, gpus_of_the_machine_that_are_not_allocatable_are_counted) {
     const auto gpus = [](const char* capacity, const char* allocatable) {
-        return read_health("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} + capacity +
-                            R"("},"allocatable":{"cpu":"63","nvidia.com/gpu":")" + allocatable +
-                            R"("})")
+        return read_health("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} +
+                                   capacity + R"("},"allocatable":{"cpu":"63","nvidia.com/gpu":")" +
+                                   allocatable + R"("})")
             .gpus_unhealthy;
     };
     EXPECT_EQ(gpus("8", "8"), 0);

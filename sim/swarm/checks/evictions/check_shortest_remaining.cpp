@@ -90,6 +90,7 @@ void Checker::record_kept_work(const EvictPod& eviction, const ClusterState& aft
     if (first.facts.uid != eviction.pod.uid || first.facts.checkpoint_interval <= Duration{}) {
         return;
     }
+    if (!first.facts.started_at.happened()) return;  // without a container it has done no work yet
     Instant begin = std::max(first.bind.placed_at, first.facts.started_at);
     // A job with a speedup curve restarts at every resize, so progress is counted since the last
     // resize.

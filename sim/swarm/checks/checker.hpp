@@ -232,6 +232,13 @@ private:
     void check_lateness_of_victim(const EvictPod& eviction, const ClusterState& after);
     void compare_late(const PlacedJob& first, const PlacedJob& later, const ClusterState& after);
     void record_kept_work(const EvictPod& eviction, const ClusterState& after);
+    void record_late_start(const PodFacts& pod);
+    struct KeptWork {
+        std::string uid;   // of the evicted pod
+        Instant began;     // its run, as far as is known
+        Instant asked_at;  // when the eviction was ordered
+    };
+    static Duration done_when_asked(const KeptWork& kept, const PodFacts& pod);
     void check_progress(const ClusterState& state);
     void forget_progress(const Event& event);
     [[nodiscard]] std::vector<std::string> jobs_with_more_remaining(const ClusterState& state,
@@ -372,12 +379,8 @@ private:
     // Remaining work of both jobs when the second was preempted for the first.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>>
         remaining_at_preemption_;
-    struct KeptWork {
-        std::string uid;  // of the evicted pod
-        Duration done;
-    };
-    std::map<ObjectKey, KeptWork> kept_work_when_asked_;    // when the eviction was ordered
-    std::map<ObjectKey, KeptWork> kept_work_;               // of pods that left
+    std::map<ObjectKey, KeptWork> kept_work_when_asked_;
+    std::map<ObjectKey, Duration> kept_work_;               // of pods that left
     std::map<std::string, OrderedMove> ordered_moves_;      // by uid
     std::map<std::string, std::vector<Instant>> moved_at_;  // likewise, without a gang
     std::map<ObjectKey, std::vector<Instant>> gang_moved_at_;

@@ -22,6 +22,7 @@ void Checker::record_moves(const Input& input) {
     if (const auto* seen = std::get_if<PodObserved>(&input.event)) {
         const auto known = reference_.pods.find(seen->pod.uid);
         if (known == reference_.pods.end()) return fill_vacated_place(seen->pod, input.now);
+        record_late_start(seen->pod);
         if (seen->pod.terminating && !known->second.facts.terminating) {
             record_departure(seen->pod.uid, input.now);
         } else if (is_terminal(seen->pod.phase)) {
@@ -56,7 +57,7 @@ void Checker::count_move(const std::string& uid, Instant now) {
     const PodFacts& pod = reference_.pods.at(uid).facts;
     const ObjectKey job = job_of(pod);
     if (const auto kept = kept_work_when_asked_.find(job); kept != kept_work_when_asked_.end()) {
-        if (kept->second.uid == uid) kept_work_[job] = kept->second;
+        if (kept->second.uid == uid) kept_work_[job] = done_when_asked(kept->second, pod);
     }
     if (reference_.gang_of(job).size == 0) {
         std::vector<Instant>& moved = moved_at_[uid];

@@ -90,22 +90,31 @@ void Checker::record_kept_work(const EvictPod& eviction, const ClusterState& aft
     if (first.facts.uid != eviction.pod.uid || first.facts.checkpoint_interval <= Duration{}) {
         return;
     }
-    if (!first.facts.started_at.happened()) return;  // without a container it has done no work yet
-    Instant begin = std::max(first.bind.placed_at, first.facts.started_at);
+    Instant began = std::max(first.bind.placed_at, first.facts.started_at);
     // A job with a speedup curve restarts at every resize, so progress is counted since the last
     // resize.
-    if (is_paced(after.job(id))) begin = std::max(begin, after.job(id).elastic.paced_from);
-    const std::int64_t ran =
-        std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
-    const Duration done{ran - ran % first.facts.checkpoint_interval.ms()};
-    kept_work_when_asked_[eviction.job] = {eviction.pod.uid, done};
+    if (is_paced(after.job(id))) began = std::max(began, after.job(id).elastic.paced_from);
+    kept_work_when_asked_[eviction.job] = {eviction.pod.uid, began, after.now()};
+}
+
+// The container of a pod that was evicted just after its placement may be reported as started only
+// now: the time between was no work.
+void Checker::record_late_start(const PodFacts& pod) {
+    const auto kept = kept_work_when_asked_.find(job_of(pod));
+    if (kept == kept_work_when_asked_.end() || kept->second.uid != pod.uid) return;
+    kept->second.began = std::max(kept->second.began, pod.started_at);
+}
+
+Duration Checker::done_when_asked(const KeptWork& kept, const PodFacts& pod) {
+    const Duration ran = std::max(kept.asked_at - kept.began - pod.restart_cost, Duration{});
+    return Duration{ran.ms() - ran.ms() % pod.checkpoint_interval.ms()};
 }
 
 void Checker::check_progress(const ClusterState& state) {
-    for (const auto& [key, kept] : kept_work_) {
+    for (const auto& [key, done] : kept_work_) {
         const JobId id = state.jobs.find_job(key);
         if (!id.exists() || state.job(id).holding.pods > 0) continue;
-        if (state.run_times.progress_of(state.job(id)) < kept.done) {
+        if (state.run_times.progress_of(state.job(id)) < done) {
             fail("I17",
                  "job " + to_string(key) + ": the work it kept before its preemption is lost");
         }

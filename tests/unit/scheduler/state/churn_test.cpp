@@ -198,6 +198,29 @@ TEST(Churn, a_run_that_ended_before_its_pending_eviction_is_a_complete_run) {
     EXPECT_EQ(owners[0].runs[0].lasted, Duration::seconds(150));
 }
 
+// Its image was still being pulled when the eviction was ordered. The time since its placement, the
+// best that was known then, must not be kept as work once its start is known.
+TEST(Churn, work_counts_from_a_start_that_is_reported_after_the_eviction_was_ordered) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    PodFacts low = web_replica("low", 8);
+    low.runs_to_end = true;
+    low.checkpoint_interval = Duration::seconds(10);
+    world.add(low);
+    world.run();
+    let_pass(world, Duration::seconds(60));
+    world.add(urgent_pod("u1", 8));
+    world.run();
+    ASSERT_TRUE(world.evictions.contains("low"));
+    let_pass(world, Duration::seconds(5));
+    start_running(world, world.pods.at("low"));
+    let_pass(world, Duration::seconds(25));
+    const std::string again = evict_and_replace(world, "low");
+    const ClusterState& state = world.engine.state();
+    const JobRow& job = state.job(state.pod(state.pods.find_pod(again)).job);
+    EXPECT_EQ(state.run_times.progress_of(job), Duration::seconds(20)) << "two whole intervals";
+}
+
 // No pod was evicted in vain: its eviction is requested again after a minute, not after an hour.
 TEST(Churn, a_pod_whose_eviction_failed_for_the_whole_nomination_is_spared_for_a_minute) {
     EngineWorld world;

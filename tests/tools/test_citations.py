@@ -85,6 +85,12 @@ class Functions(unittest.TestCase):
             with self.subTest(text=text):
                 self.assertEqual(findings(text), [])
 
+    def test_a_member_that_no_class_has_is_found(self):
+        self.assertEqual(findings("`Bindings::assume()`, `BindResult::elsewhere`, `Session::request_wake`"), [])
+        for text in ("`Bindings::presume()`", "`ClusterState::settle_unsure`", "`gpuctl::NoClass::run`"):
+            with self.subTest(text=text):
+                self.assertEqual(len(findings(text)), 1)
+
     def test_a_test_that_is_not_there_is_found(self):
         self.assertEqual(findings("`RouteTable.every_route_is_complete` and `Every/Help.is_what_the_golden_file_says`"), [])
         self.assertEqual(len(findings("`RouteTable.no_route_is_complete`")), 1)

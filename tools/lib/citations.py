@@ -1,6 +1,6 @@
 """Checks that the paths, and the functions in files, which a document names exist.
 
-A document cites code in three forms:
+A document cites code in these forms:
 
     `k8s/write/binder.cpp`                     a path from the top of the repository, or from the document's folder;
                                                a decision record, a table and a comment cite it in the same way
@@ -8,12 +8,15 @@ A document cites code in three forms:
 
     `RouteTable.every_route_is_complete`       a test, by suite and name
 
+    `Bindings::assume()`                       a member of a class, without its file
+
 In the pages of the architecture and in the tour, a bare `name` must occur in a file that the page cites.
 A path needs no backticks if it begins with a folder of the repository's top, or, in a README, with one
 next to it; it may then lack its ending. tools/tidy runs these checks, so that a moved file or a renamed
 function is reported in the documents and comments that cite it.
 """
 
+import functools
 import re
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +28,7 @@ PART_OF_PATH = re.compile(r"^[\w-]+(?:/[\w-]+)+/?$")
 COMMENT = re.compile(r"//(.*)$")
 FILE_IN_COMMENT = re.compile(r"(?<![\w./<\"*-])((?:[\w-]+/)*[\w-]+\.(?:cpp|hpp|py|md|txt|yaml))\b")
 TEST_NAME = re.compile(r"^(?:\w+/)?([A-Z]\w*[a-z]\w*)\.([A-Za-z0-9]+(?:_\w+)+)$")
+MEMBER = re.compile(r"^(?:\w+::)*([A-Z]\w+)::(~?\w+)(?:\(\))?$")
 BARE = re.compile(r"^[a-z][a-z0-9_]*$")
 BARE_NAMES_CHECKED = ("docs/architecture", "docs/tour.md")
 USE_INSTEAD = "; name the file or function that has its place now, with the path from the top"
@@ -101,6 +105,17 @@ class Repository:
             self.texts[path] = (self.root / path).read_text(errors="replace")
         return self.texts[path]
 
+    @functools.cache
+    def has_member(self, scope, name):
+        """Some C++ file writes `scope::name`, or declares the scope and has the name after that."""
+        opens = re.compile(rf"\b(?:class|struct|enum)\s+(?:class\s+)?{scope}\b[^;{{]*\{{")
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for text in (self.text(f) for f in self.files if f.endswith((".cpp", ".hpp"))):
+            begin = opens.search(text) if scope in text else None
+            if f"{scope}::{name}" in text or (begin and word.search(text, begin.end())):
+                return True
+        return False
+
     def has_test(self, suite, name):
         if self.tests is None:
             files = [f for f in self.files if f.startswith("tests/") and f.endswith("_test.cpp")]
@@ -121,6 +136,9 @@ def check_citation(span, folder, repository):
                 if not defines(repository.text(found), name):
                     yield f"{found} does not define `{name}`"
         return
+    member = MEMBER.match(span)
+    if member and not repository.has_member(*member.groups()):
+        yield f"no class has `{span}`"
     test = TEST_NAME.match(span)
     if test and not repository.has_test(*test.groups()):
         yield f"there is no test `{span}`"

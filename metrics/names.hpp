@@ -1,7 +1,7 @@
 #pragma once
 // Every metric that gpuctld exports. The recorder and /metrics derive from this table;
-// tests/golden/metrics.txt is compared with it, and CONTRIBUTING.md lists what else a new metric
-// needs. No page of docs/ lists metrics: `/metrics` has the meaning of each. Labels come from
+// tests/golden/metrics.txt is compared with it, docs/README.md names it as the reference, and
+// CONTRIBUTING.md lists what else a new metric needs. Labels come from
 // closed or configured sets only, never a job, pod, node or user. `compute_pool_usage` has a name
 // given from outside, and its tenant labels are capped.
 

@@ -21,7 +21,7 @@ namespace gpuctl {
 // From each phase: no rank is left ──> forming.
 enum class GangPhase : std::uint8_t { forming, whole, short_of_ranks, stranded, restarting };
 
-// The round of ranks that were placed together and are being bound (G4, G5).
+// The round of ranks that were placed together and are being bound.
 //
 //   none ──placed, or found half bound──> open ──a rank cannot be bound──> refused
 //    ^                                     │                                  │

@@ -27,7 +27,7 @@ namespace gpuctl {
 //        done <──────────────────────────────  bound
 //                   observed terminal
 //
-// Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
+// Removal ends every state. Terminating pods stay where they are: they hold until gone.
 //
 // A waiting pod that other pods are evicted for is nominated meanwhile: it counts on its node and
 // in its queue, so that no other job takes what they leave, and goes back to waiting, mostly to be

@@ -78,8 +78,10 @@ BOOST_DESCRIBE_STRUCT(LimitReserved, (), (holder, head, waited, within_in, run_t
 
 enum class Holders : std::uint8_t {
     lower_priority,
-    over_guarantee,          // in queues that hold more than their guarantees
-    on_nodes_with_free_gpus  // CPU, memory and other resources on nodes with free GPUs
+    over_guarantee,           // in queues that hold more than their guarantees
+    on_nodes_with_free_gpus,  // CPU, memory and other resources on nodes with free GPUs
+    more_remaining_work,      // in a pool that preempts long work for short work
+    due_later                 // in a pool that preempts by due times
 };
 // Why pods that come after the job in the order are not evicted for it.
 enum class NotEvicted : std::uint8_t {

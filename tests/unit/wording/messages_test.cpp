@@ -267,6 +267,28 @@ TEST(Messages, the_page_shows_why_pods_stay) {
     }
 }
 
+TEST(Messages, the_page_shows_which_pods_stay) {
+    const std::string shown = page();
+    for (int turn = 0; turn <= static_cast<int>(Holders::due_later); ++turn) {
+        PodsNotEvicted kept;
+        kept.holders = static_cast<Holders>(turn);
+        kept.held = amount(ResourceKind::gpu, kGpu, 8'000);
+        if (kept.holders == Holders::over_guarantee) kept.held.amount = 4'000;
+        if (kept.holders == Holders::on_nodes_with_free_gpus) {
+            kept.held = amount(ResourceKind::cpu, "cpu", 4'000);
+        }
+        kept.why = NotEvicted::no_controller;
+        const std::string sentence = wording::text({kept});
+        const std::string holders = sentence.substr(0, sentence.find(" no controller"));
+        EXPECT_NE(shown.find("| " + holders + " *reason* |"), std::string::npos) << holders;
+        kept.why = NotEvicted::not_stated;
+        const bool is_by_run_time =
+            kept.holders == Holders::more_remaining_work || kept.holders == Holders::due_later;
+        EXPECT_EQ(wording::text({kept}).ends_with(": set preemptible: true on them"),
+                  is_by_run_time);
+    }
+}
+
 TEST(Messages, the_page_has_every_reason) {
     const std::string shown = page();
     for (const ReasonRow& row : kReasons) {

@@ -68,6 +68,8 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
             return "belong to jobs that also hold guaranteed GPUs of their queues";
         case fact::NotEvicted::within_guarantee:
             return "belong to queues within their guarantees";
+        case fact::NotEvicted::ends_last:
+            return "would otherwise run alone after all other jobs";
     }
     return "";
 }

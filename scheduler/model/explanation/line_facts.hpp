@@ -94,7 +94,8 @@ enum class NotEvicted : std::uint8_t {
     refused_before,
     behind_reservation,
     gang_within_guarantee,  // their job also uses the guarantee of its queue
-    within_guarantee
+    within_guarantee,
+    ends_last  // it would run alone after all other jobs if it were preempted
 };
 struct PodsNotEvicted {
     Holders holders = Holders::lower_priority;

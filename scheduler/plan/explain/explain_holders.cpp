@@ -191,6 +191,8 @@ HeldByReason held_by_later_jobs(const ClusterState& state, const Waiting& waitin
             const GpuMilli gpus = state.shape_of(pod).gpus;
             if (other.queue != job.queue && holds_within_guarantee(state, job, on)) {
                 add_held(held, NotEvicted::within_guarantee, Instant{}, gpus);
+            } else if (ShorterJob::ends_last(state, other)) {
+                add_held(held, NotEvicted::ends_last, Instant{}, gpus);
             } else if (const auto why = why_not(state, waiting, pod, Consent::needed)) {
                 add_held(held, why->first, why->second, gpus);
             }

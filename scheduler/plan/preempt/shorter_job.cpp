@@ -143,7 +143,6 @@ bool ShorterJob::precedes(const EvictionUnit& unit) const {
     const JobRow& other = state_.job(unit.job);
     if (state_.run_times.preemption_of(other) == PreemptionMode::priority) return false;
     if (!may_stop(other) || has_precedence(state_, other)) return false;
-    if (RemainingWork::goes_on_for(state_, other) > Duration{}) return false;
     const bool may_grow = state_.run_times.stated_left(other) <= Duration{};
     return left_.of_running(state_, other, time_lost(unit)) >= enough_for(may_grow);
 }

@@ -254,7 +254,7 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         {NotEvicted::evicted_often, Duration{1'200'000}},
         {NotEvicted::in_protected_run_time, Duration{300'000}},
         {NotEvicted::refused_before, Duration{60'000}}};
-    for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
+    for (int turn = 0; turn <= static_cast<int>(NotEvicted::ends_last); ++turn) {
         PodsNotEvicted kept{Holders::lower_priority,
                             amount(ResourceKind::gpu, kGpu, 8'000),
                             static_cast<NotEvicted>(turn),

@@ -34,8 +34,9 @@ std::string share_over_weight(const nlohmann::json& of) {
            number_of(of, "weight");
 }
 
-// The key of an order by run time.
-void print_run_time(std::ostream& out, const nlohmann::json& run_time) {
+// The key of an order by run time. `sets_deadline`: jobs are ordered by deadlines, and the run time
+// only sets that of the job.
+void print_run_time(std::ostream& out, const nlohmann::json& run_time, bool sets_deadline) {
     if (!run_time.is_object()) return;
     const auto ms = [&](const char* key) { return run_time.value(key, std::int64_t{0}); };
     const bool is_left = run_time.value("isRemaining", false);
@@ -44,6 +45,10 @@ void print_run_time(std::ostream& out, const nlohmann::json& run_time) {
         << (run_time.value("isDeclared", false)
                 ? ", given by its user"
                 : ", predicted from its limit and its namespace's past jobs");
+    if (sets_deadline) {
+        out << "; it sets the deadline only\n";
+        return;
+    }
     if (is_left && ms("gpuExponentPercent") > 0) {
         out << ", times " << number_of(run_time, "gpus") << " GPUs to the power of "
             << hundredths(ms("gpuExponentPercent"));
@@ -92,8 +97,9 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         << number_of(turn, "priorityByWaiting") << " for waiting "
         << text::format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
         << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
-    print_run_time(out, turn.value("runTime", nlohmann::json{}));
-    if (const std::string due = printable(text_of(turn, "deadline")); !due.empty()) {
+    const std::string due = printable(text_of(turn, "deadline"));
+    print_run_time(out, turn.value("runTime", nlohmann::json{}), !due.empty());
+    if (!due.empty()) {
         out << "  deadline " << due << ": the earliest deadline goes first\n";
         if (const auto times = turn.value("slowdownFactor", std::int64_t{1}); times > 1) {
             out << "  that is " << times

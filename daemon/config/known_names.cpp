@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "policy_document/check_parts.hpp"
+
 namespace gpuctl::config {
 namespace {
-
-// An element without members was reported by its reader.
-wire::Field member_of(const wire::Field& map, std::string_view key) {
-    if (!map || !map.json().is_object()) return {};
-    return wire::Fields{map}.find(key);
-}
-
-std::vector<wire::Field> elements_of(const wire::Field& list) {
-    if (!list || !list.json().is_array()) return {};
-    return list.elements();
-}
 
 class KnownNames {
 public:
@@ -84,9 +75,26 @@ void check_pool_of_nodes(const Config& config, const wire::Field& window) {
     }
 }
 
+// Nodes of the embedded cluster neither come nor change their pool, so such a pool stays empty.
+void warn_of_pools_without_nodes(const Config& config, const wire::Field& policy) {
+    std::vector<std::string> names{kDefaultPool};
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) names.push_back(nodes.pool);
+    for (const wire::Field& pool : elements_of(member_of(policy, "pools"))) {
+        const wire::Field field = member_of(pool, "name");
+        if (!field || field.json().is_structured()) continue;
+        const std::string name = field.text().value_or("");
+        if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+        const std::string nearest = wire::nearest_name(name, names);
+        field.warning(
+            "no node of cluster.embedded.nodes is in pool " + name +
+            (nearest.empty() ? ": its jobs cannot start" : "; did you mean " + nearest + "?"));
+    }
+}
+
 }  // namespace
 
 void check_known_names(const Config& config, const wire::Field& policy) {
+    warn_of_pools_without_nodes(config, policy);
     const KnownNames pools = known_pools(config);
     std::optional<KnownNames> nodes;  // there may be many
     for (const std::string_view key : {"maintenance", "reservations"}) {

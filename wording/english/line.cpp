@@ -27,17 +27,28 @@ std::string held_by(fact::Holders holders, bool is_within_guarantee) {
         case fact::Holders::on_nodes_with_free_gpus:
             return std::string{" held by pods "} + (is_within_guarantee ? "with" : "without") +
                    " GPUs that ";
+        case fact::Holders::more_remaining_work:
+            return " held by pods of jobs with more remaining work that ";
+        case fact::Holders::due_later:
+            return " held by pods of jobs with later due times that ";
     }
     return "";
+}
+
+// Preemption by run time needs the consent of users, which a user of such a pool may not know.
+std::string how_to_allow(fact::Holders holders) {
+    const bool is_by_run_time =
+        holders == fact::Holders::more_remaining_work || holders == fact::Holders::due_later;
+    return is_by_run_time ? ": set preemptible: true on them" : "";
 }
 
 std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
     const std::string rest = fact.rest ? " for another " + span(*fact.rest) : "";
     switch (fact.why) {
         case fact::NotEvicted::not_preemptible:
-            return "are not preemptible (preemptible: false)";
+            return "are not preemptible (preemptible: false)" + how_to_allow(fact.holders);
         case fact::NotEvicted::not_stated:
-            return "are not marked as preemptible (preemptible: true)";
+            return "are not marked as preemptible (preemptible: true)" + how_to_allow(fact.holders);
         case fact::NotEvicted::not_stated_in_pool:
             return "are not marked as preemptible (preemptible: true), which their pool requires "
                    "(preemption.victims)";
@@ -57,6 +68,8 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
             return "belong to jobs that also hold guaranteed GPUs of their queues";
         case fact::NotEvicted::within_guarantee:
             return "belong to queues within their guarantees";
+        case fact::NotEvicted::ends_last:
+            return "would otherwise run alone after all other jobs";
     }
     return "";
 }

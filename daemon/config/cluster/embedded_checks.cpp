@@ -1,11 +1,13 @@
-// Checks of pools that need the nodes: possible for the embedded cluster only, whose nodes are
-// known before the start.
+// Checks of a whole configuration. Those of pools that need the nodes are possible for the embedded
+// cluster only, whose nodes are known before the start.
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "daemon/config/checks.hpp"
 #include "daemon/config/known_names.hpp"
+#include "policy_document/run_time_rules.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/policy/quantity.hpp"
@@ -21,10 +23,12 @@ bool is_among(const std::vector<std::string>& models, std::string_view model) {
 // The GPU models of the nodes, by pool and in all.
 struct KnownModels {
     std::vector<std::string> all;
-    std::map<std::string, std::vector<std::string>> by_pool;
+    std::map<std::string, std::vector<std::string>> by_pool;  // pools with GPUs
+    std::set<std::string> pools;                              // pools with nodes
 };
 
-// The models that a pool's queues name must be on its nodes, at any depth.
+// The models that a pool's queues name must be on its nodes, at any depth. For a pool without nodes
+// it is a warning, as the missing nodes are.
 void check_models(const wire::Field& list, const KnownModels& known, const std::string& pool) {
     if (!list || !list.json().is_array()) return;
     for (const wire::Field& queue : list.elements()) {
@@ -39,13 +43,20 @@ void check_models(const wire::Field& list, const KnownModels& known, const std::
             const auto model = at ? at.text() : std::nullopt;
             if (!model) continue;
             const auto here = known.by_pool.find(pool);
-            if (here == known.by_pool.end() && is_among(known.all, *model)) continue;
             if (here != known.by_pool.end() && is_among(here->second, *model)) continue;
+            if (is_among(known.all, *model)) {
+                const std::string problem =
+                    "no node of pool " + pool + " has a GPU of model " + *model;
+                if (known.pools.contains(pool)) {
+                    at.error(problem);
+                } else {
+                    at.warning(problem);
+                }
+                continue;
+            }
             const std::string nearest = wire::nearest_name(*model, known.all);
-            at.error(is_among(known.all, *model)
-                         ? "no node of pool " + pool + " has a GPU of model " + *model
-                         : "no node has a GPU of model " + *model +
-                               (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+            at.error("no node has a GPU of model " + *model +
+                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
         }
     }
 }
@@ -139,9 +150,11 @@ void check_model_guarantees(const Config& config, const PoolPolicy& pool,
 }  // namespace
 
 void check(const Config& config, const wire::Field& field) {
+    check_run_time_rules(config, field);
     if (config.cluster.mode != ClusterMode::embedded) return;
     KnownModels known;
     for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+        known.pools.insert(nodes.pool);
         if (nodes.gpus <= 0) continue;
         std::vector<std::string>& of_pool = known.by_pool[nodes.pool];
         if (nodes.gpu_model.empty()) continue;

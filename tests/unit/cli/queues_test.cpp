@@ -142,6 +142,27 @@ TEST(Turn, every_term_that_decides_is_shown) {
     EXPECT_EQ(out.str(), golden("turn"));
 }
 
+TEST(Turn, the_smallest_run_time_goes_first_where_there_is_no_deadline) {
+    std::ostringstream out;
+    print_explanation(out, {{"jobId", "big"},
+                            {"status", "Pending"},
+                            {"blockers", {{{"sentence", "busy"}, {"reason", "turn"}}}},
+                            {"queueOrder",
+                             {{"order", "SHORTEST"},
+                              {"runTime",
+                               {{"ms", 1'800'000},
+                                {"isRemaining", true},
+                                {"isDeclared", true},
+                                {"gpus", 4},
+                                {"gpuExponentPercent", 80},
+                                {"halfLifeMs", 86'400'000}}}}}});
+    EXPECT_NE(out.str().find(
+                  "  run time (SHORTEST): 30m remaining, given by its user, times 4 GPUs to the "
+                  "power of 0.80; the smallest goes first; each 1d of waiting halves it\n"),
+              std::string::npos)
+        << out.str();
+}
+
 TEST(Queues, budgets_have_a_column_where_there_are_any) {
     std::ostringstream without;
     json rows = tree();

@@ -254,7 +254,7 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         {NotEvicted::evicted_often, Duration{1'200'000}},
         {NotEvicted::in_protected_run_time, Duration{300'000}},
         {NotEvicted::refused_before, Duration{60'000}}};
-    for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
+    for (int turn = 0; turn <= static_cast<int>(NotEvicted::ends_last); ++turn) {
         PodsNotEvicted kept{Holders::lower_priority,
                             amount(ResourceKind::gpu, kGpu, 8'000),
                             static_cast<NotEvicted>(turn),
@@ -264,6 +264,28 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         const std::string sentence = wording::text({kept});
         const std::string reason = sentence.substr(sentence.find(" that ") + 6);
         EXPECT_NE(shown.find("`" + reason + "`"), std::string::npos) << reason;
+    }
+}
+
+TEST(Messages, the_page_shows_which_pods_stay) {
+    const std::string shown = page();
+    for (int turn = 0; turn <= static_cast<int>(Holders::due_later); ++turn) {
+        PodsNotEvicted kept;
+        kept.holders = static_cast<Holders>(turn);
+        kept.held = amount(ResourceKind::gpu, kGpu, 8'000);
+        if (kept.holders == Holders::over_guarantee) kept.held.amount = 4'000;
+        if (kept.holders == Holders::on_nodes_with_free_gpus) {
+            kept.held = amount(ResourceKind::cpu, "cpu", 4'000);
+        }
+        kept.why = NotEvicted::no_controller;
+        const std::string sentence = wording::text({kept});
+        const std::string holders = sentence.substr(0, sentence.find(" no controller"));
+        EXPECT_NE(shown.find("| " + holders + " *reason* |"), std::string::npos) << holders;
+        kept.why = NotEvicted::not_stated;
+        const bool is_by_run_time =
+            kept.holders == Holders::more_remaining_work || kept.holders == Holders::due_later;
+        EXPECT_EQ(wording::text({kept}).ends_with(": set preemptible: true on them"),
+                  is_by_run_time);
     }
 }
 

@@ -104,7 +104,7 @@ StateImage ClusterState::image() const {
 
 Result<std::unique_ptr<ClusterState>> ClusterState::from_image(StateImage image) {
     auto made = std::make_unique<ClusterState>();
-    if (const auto read = StateReader{*made, image}.read(); !read) return read.error();
+    if (const auto read = StateReader{*made, image, {}}.read(); !read) return read.error();
     return made;
 }
 

@@ -10,6 +10,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/nodes/node_table.hpp"
@@ -68,8 +69,8 @@ public:
 
     // --- from an image ---
     void restore_outside(std::map<ObjectKey, GangNote> notes,
-                         std::map<std::string, std::string> device_classes);
-    void restore_node(std::uint32_t slot, bool is_known, NodeFacts facts);
+                         std::map<std::string, std::string> device_classes, Key<StateReader>);
+    void restore_node(std::uint32_t slot, bool is_known, NodeFacts facts, Key<StateReader>);
 
 private:
     void place_in_pool(NodeId id);

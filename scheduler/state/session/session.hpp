@@ -17,6 +17,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -68,9 +69,9 @@ public:
     [[nodiscard]] Instant wake_requested() const { return wake_requested_; }
 
     // --- from an image ---
-    void restore_time(Instant now) { now_ = now; }
-    void restore(const StateImage& image);
-    void restore_timer(JobId id);
+    void restore_time(Instant now, Key<StateReader>) { now_ = now; }
+    void restore(const StateImage& image, Key<StateReader>);
+    void restore_timer(JobId id, Key<StateReader>);
 
 private:
     ClusterState& state_;

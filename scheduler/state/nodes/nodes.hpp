@@ -31,8 +31,8 @@ public:
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
     // Pods take and give back; Bindings and searches try, and undo it.
     Capacity& capacity(Key<Pods>) { return capacity_; }
-    Capacity& capacity(Key<Bindings>) { return capacity_; }
-    Capacity& capacity(Key<Commit>) { return capacity_; }
+    TrialCapacity capacity(Key<Bindings>) { return capacity_; }
+    TrialCapacity capacity(Key<Commit>) { return capacity_; }
     void reserve_pod_slots(std::int64_t slots) { capacity_.reserve_pod_slots(slots); }
     [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
     [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }

@@ -62,9 +62,6 @@ public:
 
     NodeTable& rows() { return nodes_; }
     [[nodiscard]] const NodeTable& rows() const { return nodes_; }
-    [[nodiscard]] const std::set<std::uint32_t>& node_slots_vacant() const {
-        return node_slots_vacant_;
-    }
     [[nodiscard]] const ByName<NodeId>& node_ids() const { return node_ids_; }
 
     // --- from an image ---

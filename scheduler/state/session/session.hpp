@@ -27,8 +27,6 @@ class Session {
 public:
     explicit Session(ClusterState& state) : state_(state) {}
 
-    // One per job, at the earliest time at which something of it comes due.
-    using Timers = std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>>;
     // A clock that steps back does not undo a deadline.
     void begin_input(Instant now) {
         now_ = std::max(now_, now);
@@ -65,7 +63,6 @@ public:
     [[nodiscard]] Instant event_time() const { return now_; }
     [[nodiscard]] Instant looked_at() const { return looked_at_; }
     [[nodiscard]] bool idle() const { return idle_; }
-    [[nodiscard]] const Timers& timers() const { return timers_; }
     [[nodiscard]] Instant wake_requested() const { return wake_requested_; }
 
     // --- from an image ---
@@ -74,6 +71,9 @@ public:
     void restore_timer(JobId id, Key<StateReader>);
 
 private:
+    // One per job, at the earliest time at which something of it comes due.
+    using Timers = std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>>;
+
     ClusterState& state_;
     Instant now_;                // of the last event
     mutable Instant looked_at_;  // since then

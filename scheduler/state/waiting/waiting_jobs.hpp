@@ -40,7 +40,6 @@ public:
 
 private:
     Ask ask_of(const JobRow& job, const Readiness& ready) const;
-    void add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const;
     [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint16_t watch) const;
 
     ClusterState& state_;

@@ -41,7 +41,6 @@ class StateChanges {
 public:
     // From here on changes are noted.
     void collect() { collects_ = true; }
-    [[nodiscard]] bool collects() const { return collects_; }
 
     void note(JobId job) {
         if (collects_ && job.exists()) jobs_.note(job);

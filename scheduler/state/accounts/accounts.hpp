@@ -13,6 +13,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -38,7 +39,7 @@ public:
     void note_other_end(const PodRow& pod, Instant end);
     void note_room_in_limits(const JobRow& job);
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
-    void restore_usage(const std::vector<UsageImage>& images);
+    void restore_usage(const std::vector<UsageImage>& images, Key<StateReader>);
     // The job is to look again when the period of this budget ends.
     void await_budget(const JobRow& job, const LimitHit& budget);
     // What the job's nominated pods take from budgets is committed (sign 1), or no more. False:
@@ -46,7 +47,7 @@ public:
     bool commit_claims(const JobRow& job, std::int64_t sign);
     void note_usage_of_queues();
     void sum_up_pools();  // what queues hold, along the tree as it is now
-    [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images);
+    [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images, Key<StateReader>);
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
     void refresh_shares();

@@ -34,7 +34,7 @@ public:
 
     // When the next of them is too old; never: none will be.
     [[nodiscard]] Instant next_due() const;
-    void restore(JobId id);  // a job read from an image
+    void restore(JobId id, Key<StateReader>);  // a job read from an image
     void note_end(JobId id);
 
 private:

@@ -14,12 +14,14 @@
 // Host ports are columns with numbers of their own (host_ports.hpp), which no loop over `columns()`
 // meets: every node offers all of each.
 //
-// Owner: ClusterState; the planner tries things out on it through a Transaction, which leaves no
-// trace unless its pods are then assumed. A copy is a world for what-if questions by readers.
+// Owner: ClusterState; the planner gets it as a TrialCapacity, which only a Transaction and a
+// Withholding change. Both undo what they did, and leave no trace unless their pods are then
+// assumed. A copy is a world for what-if questions by readers.
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +72,8 @@ public:
     static constexpr int kBuckets = 17;
 
     Capacity();
+    Capacity(const Capacity&) = default;
+    Capacity& operator=(const Capacity&) = delete;
 
     // --- columns ---
     Column column_of(ColumnKind kind, std::string_view resource);
@@ -266,7 +270,23 @@ private:
     std::int64_t pod_slots_reserved_ = 0;
 };
 
-// What-if: takes capacity now, gives it back exactly unless it is kept.
+// Capacity for trials: any code reads it, and only a Transaction or a Withholding changes it. It is
+// passed like a reference. Code that may change the capacity may also make trials on it.
+class TrialCapacity {
+public:
+    TrialCapacity(Capacity& capacity) : capacity_(capacity) {}
+    TrialCapacity(const TrialCapacity&) = default;
+    TrialCapacity& operator=(const TrialCapacity&) = delete;
+
+    [[nodiscard]] const Capacity& read() const { return capacity_; }
+
+private:
+    friend class Transaction;
+    friend class Withholding;
+    Capacity& capacity_;
+};
+
+// What-if: takes capacity now, gives it back exactly at the end.
 class Transaction {
 public:
     struct Entry {
@@ -276,7 +296,8 @@ public:
         std::int32_t device = kNoDevice;
     };
     // `log` is a buffer that the caller keeps between transactions, so that none allocates.
-    Transaction(Capacity& capacity, std::vector<Entry>& log) : capacity_(capacity), log_(log) {
+    Transaction(TrialCapacity trial, std::vector<Entry>& log)
+        : capacity_(trial.capacity_), log_(log) {
         log_.clear();
     }
     ~Transaction() { rollback_to(0); }
@@ -300,6 +321,36 @@ public:
 private:
     Capacity& capacity_;
     std::vector<Entry>& log_;
+};
+
+// While it exists, free capacity of some nodes is missing from the columns.
+class Withholding {
+public:
+    struct OnNode {
+        std::uint32_t slot = 0;
+        Needs amounts;
+        bool closes_to_parts = false;  // the node takes no more parts of GPUs
+    };
+    // The caller keeps `nodes`, each node once, and does not change them while this exists.
+    Withholding(TrialCapacity trial, std::span<const OnNode> nodes)
+        : capacity_(trial.capacity_), nodes_(nodes) {
+        for (const OnNode& node : nodes_) {
+            capacity_.take(node.slot, node.amounts);
+            if (node.closes_to_parts) capacity_.close_to_parts(node.slot);
+        }
+    }
+    ~Withholding() {
+        for (const OnNode& node : nodes_) {
+            capacity_.give_back(node.slot, node.amounts);
+            if (node.closes_to_parts) capacity_.open_to_parts(node.slot);
+        }
+    }
+    Withholding(const Withholding&) = delete;
+    Withholding& operator=(const Withholding&) = delete;
+
+private:
+    Capacity& capacity_;
+    std::span<const OnNode> nodes_;
 };
 
 // What shares are shares of.

@@ -47,7 +47,6 @@ public:
         return constraints_[id.value()];
     }
     [[nodiscard]] std::size_t size() const { return shapes_.size(); }
-    [[nodiscard]] std::size_t constraints() const { return constraints_.size(); }
 
     // How many pods there are, waiting or placed, that ask for so many thousandths of one GPU;
     // `part_changes` moves with every one of them.

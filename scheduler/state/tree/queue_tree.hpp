@@ -12,6 +12,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
@@ -80,13 +81,13 @@ public:
     [[nodiscard]] const Instant& look_again_next() const { return look_again_next_; }
 
     // --- from an image ---
-    void restore_beyond_guarantee(QueueId queue) {
+    void restore_beyond_guarantee(QueueId queue, Key<StateReader>) {
         queues_.base(queue, {}).is_beyond_guarantee = true;
     }
-    void restore_head(PoolId pool, HeadReservation of) {
+    void restore_head(PoolId pool, HeadReservation of, Key<StateReader>) {
         pools_.base(pool, {}).reservations.head = of;
     }
-    void restore_under_limits(PoolId pool, HeadReservation of) {
+    void restore_under_limits(PoolId pool, HeadReservation of, Key<StateReader>) {
         pools_.base(pool, {}).reservations.under_limits.push_back(of);
     }
 

@@ -10,10 +10,12 @@
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
+class Retention;
 
 class Workloads {
 public:
@@ -29,7 +31,7 @@ public:
     void send_later(const JobRow& job) { unsent_.insert(job.key); }
     void forget_answer(JobId id);  // of what an earlier term sent: it may have been carried out
     void note_resize(JobId id, std::string message);
-    void restore_state(JobId id, const FinishedJob& past);  // of a summarized job
+    void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }
 

@@ -1,10 +1,10 @@
-// Checks of pools that need the nodes: possible for the embedded cluster only, whose nodes are
-// known before the start.
+// Checks of pools that need the nodes: possible where the section of the backend lists them.
 
 #include <algorithm>
 #include <map>
 
 #include "daemon/config/checks.hpp"
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "daemon/config/known_names.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/node.hpp"
@@ -12,6 +12,8 @@
 
 namespace gpuctl::config {
 namespace {
+
+using NodeGroups = std::vector<EmbeddedNodes>;
 
 bool is_among(const std::vector<std::string>& models, std::string_view model) {
     return std::any_of(models.begin(), models.end(),
@@ -51,9 +53,9 @@ void check_models(const wire::Field& list, const KnownModels& known, const std::
 }
 
 // The guarantees of queues must fit next to the pool's reserve.
-void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
+void check_guarantees(const NodeGroups& groups, const PoolPolicy& pool, const wire::Field& field) {
     std::int64_t gpus = 0;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool == pool.name) gpus += nodes.count * nodes.gpus;
     }
     const GpuMilli total = whole_gpus(gpus);
@@ -115,10 +117,10 @@ void check_model_maxima(const PoolPolicy& pool, const GpusByModel& gpus, const w
     }
 }
 
-void check_model_guarantees(const Config& config, const PoolPolicy& pool,
+void check_model_guarantees(const NodeGroups& groups, const PoolPolicy& pool,
                             const wire::Field& field) {
     GpusByModel gpus;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool != pool.name || nodes.gpus <= 0) continue;
         auto& [model, count] = gpus[lower_case(nodes.gpu_model)];
         model = nodes.gpu_model;
@@ -139,9 +141,10 @@ void check_model_guarantees(const Config& config, const PoolPolicy& pool,
 }  // namespace
 
 void check(const Config& config, const wire::Field& field) {
-    if (config.cluster.mode != ClusterMode::embedded) return;
+    const NodeGroups* groups = known_nodes(config.cluster);
+    if (groups == nullptr) return;
     KnownModels known;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : *groups) {
         if (nodes.gpus <= 0) continue;
         std::vector<std::string>& of_pool = known.by_pool[nodes.pool];
         if (nodes.gpu_model.empty()) continue;
@@ -150,7 +153,7 @@ void check(const Config& config, const wire::Field& field) {
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
-    check_known_names(config, policy);
+    check_known_names(*groups, section_of(config.cluster.mode).nodes_key, config.policy, policy);
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();
@@ -159,8 +162,8 @@ void check(const Config& config, const wire::Field& field) {
         if (i >= config.policy.pools.size()) continue;
         const PoolPolicy& pool = config.policy.pools[i];
         check_models(wire::Fields{elements[i]}.find("queues"), known, pool.name);
-        check_guarantees(config, pool, elements[i]);
-        check_model_guarantees(config, pool, elements[i]);
+        check_guarantees(*groups, pool, elements[i]);
+        check_model_guarantees(*groups, pool, elements[i]);
     }
 }
 

@@ -1,9 +1,11 @@
 """Checks that the paths, and the functions in files, which a document names exist.
 
-A document cites code in three forms:
+A document cites code in four forms:
 
     `k8s/write/binder.cpp`                     a path from the top of the repository, or from the document's folder
     `k8s/write/binder.cpp: run, read_back`     functions (or types, constants) that this file defines
+
+    `Engine::step`, `Bindings::assume()`       a member of a class, wherever the code defines a class of this name
 
     `RouteTable.every_route_is_complete`       a test, by suite and name
 
@@ -20,6 +22,10 @@ CITED = re.compile(r"^([\w./-]+\.(?:cpp|hpp|py|sh|txt)|tools/[\w-]+): ([\w:~]+(?
 LINK = re.compile(r"\]\(([^)#\s]+)")
 FILE_NAME = re.compile(r"^[\w-]+(?:/[\w.-]+)*\.(?:cpp|hpp|py|md|txt|yaml)$")
 TEST_NAME = re.compile(r"^(?:\w+/)?([A-Z]\w+)\.([A-Za-z0-9]+(?:_\w+)+)$")
+MEMBER_NAME = re.compile(r"^(?:\w+::)*(\w+)::(~?\w+)(?:\(.*\))?$")
+CLASS = re.compile(r"^[ \t]*(?:template\s*<[^{};]*>\s*)?(class|struct|union|enum class|enum struct|enum)\s+"
+                   r"(?:\w+::)*(\w+)\b(?:\s+final)?\s*(?::(?!:)([^{};()]*))?\{", re.MULTILINE)
+COMMENT = re.compile(r"//.*$|/\*.*?\*/", re.MULTILINE)
 BARE = re.compile(r"^[a-z][a-z0-9_]*$")
 BARE_NAMES_CHECKED = ("docs/architecture", "docs/tour.md")
 NOT_A_TYPE = r"(?!\s*(?:return|co_return|co_await|co_yield|throw|new|delete|else|case|goto|if|while|for|switch)\b)"
@@ -52,6 +58,21 @@ def defines(text, name):
     ))
 
 
+def body_at(text, brace):
+    """What the brace at this place encloses."""
+    depth = 0
+    for place in range(brace, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[brace + 1:place]
+    return text[brace + 1:]
+
+
+def has_member(body, name):
+    """The body of a class declares a function, variable or type of this name."""
+    return defines(body, name) or re.search(rf"^[\w:<>,*& \t]+[\s*&]{re.escape(name)};", body, re.MULTILINE) is not None
+
+
 class Repository:
     """The files of the repository, read when they are cited."""
 
@@ -64,6 +85,7 @@ class Repository:
         self.path = re.compile(r"(?<![\w./:@-])(?:\./)?((?:" + "|".join(map(re.escape, top)) + r")/[\w./*-]+)")
         self.texts = {}
         self.tests = None
+        self.classes = None
 
     def find(self, path, folder):
         """The file or folder from the top or from the document's folder; None without one."""
@@ -81,6 +103,35 @@ class Repository:
             self.texts[path] = (self.root / path).read_text(errors="replace")
         return self.texts[path]
 
+    def find_classes(self):
+        """{name: [(kind, what it derives from, body)]} of every class of the code."""
+        if self.classes is None:
+            self.classes = {}
+            for path in (f for f in self.files if f.endswith((".cpp", ".hpp"))):
+                text = COMMENT.sub("", self.text(path))
+                for match in CLASS.finditer(text):
+                    kind, name, bases = match.groups()
+                    # The enumerators may be the rows of a macro.
+                    body = text if kind.startswith("enum") else body_at(text, match.end() - 1)
+                    self.classes.setdefault(name, []).append((kind, bases or "", body))
+        return self.classes
+
+    def lacks_member(self, class_name, name, derived=()):
+        """The code has such a class, and none of this name has the member, nor what it derives from."""
+        found = self.find_classes().get(class_name)
+        if not found:
+            return False
+        for kind, bases, body in found:
+            if kind.startswith("enum"):
+                if re.search(rf"\b{re.escape(name)}\b", body):
+                    return False
+            elif has_member(body, name):
+                return False
+            seen = (*derived, class_name)
+            of = [base for base in re.findall(r"\w+", bases) if base in self.find_classes() and base not in seen]
+            if any(not self.lacks_member(base, name, seen) for base in of):
+                return False
+        return True
 
     def has_test(self, suite, name):
         if self.tests is None:
@@ -102,6 +153,9 @@ def check_citation(span, folder, repository):
                 if not defines(repository.text(found), name):
                     yield f"{found} does not define `{name}`"
         return
+    member = MEMBER_NAME.match(span)
+    if member and repository.lacks_member(*member.groups()):
+        yield f"{member.group(1)} has no member `{member.group(2)}`"
     test = TEST_NAME.match(span)
     if test and not repository.has_test(*test.groups()):
         yield f"there is no test `{span}`"

@@ -1,5 +1,5 @@
-// Shows the terms that decide the order of jobs, one by one, as policy/queue_order.cpp compares
-// them.
+// Shows the terms that decide the order of jobs, one by one, as scheduler/policy/queue_order.cpp
+// compares them.
 
 #include <algorithm>
 

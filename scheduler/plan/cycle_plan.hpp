@@ -1,7 +1,7 @@
 #pragma once
-// The decisions of one planning cycle, in the order in which they were made (docs/adr/0037). Commit
-// writes it, the Engine reads it and counts its figures from it. It holds ids and numbers only; the
-// effects have the texts.
+// The decisions of one planning cycle, of each kind in the order in which they were made
+// (docs/adr/0037). Commit writes it; the Engine counts attempts, placements, growth and refusals
+// from it. It holds ids and numbers only; the effects have the texts.
 //
 // Lifecycle, owner, thread: the Engine's. It is cleared for every cycle, so that its memory is
 // reused.

@@ -119,7 +119,7 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
             break;
         case BindResult::failed:
             back_off(job_id);
-            // A gang keeps its reservations and tries again until its deadline (G4).
+            // A gang keeps its reservations and tries again until its deadline.
             if (has_fault(SeededFault::forget_failed_binds)) break;
             if (!job.gang.deadline.happened() && !is_unsure(row)) give_up_assumption(id);
             state_.session.set_timer(job_id);

@@ -1,5 +1,5 @@
 // Rounds: the pods of a job that were placed together, from assumption to all bound or given up.
-// The round of a gang: gangs/rounds_of_gangs.cpp.
+// The round of a gang: scheduler/state/gangs/rounds_of_gangs.cpp.
 
 #include <algorithm>
 #include <set>

@@ -48,8 +48,8 @@ struct ElasticRow {
     Instant paced_from;  // it has run with `paced_ranks` since
     std::int32_t paced_ranks = 0;
 
-    // Only these and the part ElasticJobs interpret the fields. What was never answered may have
-    // been carried out: its size is found out by sending it again.
+    // What the fields mean; other code should ask for it. What was never answered may have been
+    // carried out: its size is found out by sending it again.
     [[nodiscard]] ElasticPhase phase() const {
         if (size == 0) return ElasticPhase::rigid;
         if (in_flight) return ElasticPhase::in_flight;

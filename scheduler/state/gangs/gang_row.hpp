@@ -21,7 +21,7 @@ namespace gpuctl {
 // From each phase: no rank is left ──> forming.
 enum class GangPhase : std::uint8_t { forming, whole, short_of_ranks, stranded, restarting };
 
-// The round of ranks that were placed together and are being bound (G4, G5).
+// The round of ranks that were placed together and are being bound.
 //
 //   none ──placed, or found half bound──> open ──a rank cannot be bound──> refused
 //    ^                                     │                                  │
@@ -38,7 +38,7 @@ struct GangRow {
     bool member_refused = false;   // in the open round
     bool is_rolling_back = false;  // none of its pods is gone for it yet; a figure, not in images
 
-    // Only these and the part Gangs interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] GangPhase phase() const {
         if (is_stranded) return started ? GangPhase::stranded : GangPhase::restarting;
         if (!started) return GangPhase::forming;

@@ -1,5 +1,5 @@
 // The round of a gang is all or nothing: refused members are tried again until the deadline with
-// all reservations kept; then it is complete, undone, or half bound (G4, G5).
+// all reservations kept; then it is complete, undone, or half bound (I4).
 
 #include <algorithm>
 
@@ -128,7 +128,7 @@ void Gangs::retry_members(JobId id, EffectList& effects) {
     }
 }
 
-// No controller would make bare pods again: those are never deleted (ruling 26).
+// No controller would make bare pods again: those are never deleted (I4).
 bool Gangs::can_roll_back(const JobRow& job) const {
     return std::none_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];

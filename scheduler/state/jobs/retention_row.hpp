@@ -21,7 +21,7 @@ struct RetentionRow {
     Instant ended_at;         // all of it is over (finished_job.hpp); or never
     Boxed<FinishedJob> past;  // it had been summarized and came back
 
-    // Only this and the part Jobs interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] RetentionPhase phase() const {
         if (ended_at.happened()) return RetentionPhase::in_full;
         return past ? RetentionPhase::returned : RetentionPhase::open;

@@ -1,5 +1,5 @@
 // Resources whose devices are handed out by allocation of single devices instead of by counting
-// (DRA, S43). What asks for one that no node of its pool counts is held by name: more nodes would
+// (DRA). What asks for one that no node of its pool counts is held by name: more nodes would
 // bring none.
 
 #include <algorithm>

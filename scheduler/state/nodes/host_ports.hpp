@@ -2,7 +2,7 @@
 // Ports of nodes as columns of Capacity, so that whatever looks for room looks for ports as well.
 //
 // A pod that listens at every address conflicts with all on the port, one that listens at one
-// address with that address and with the former (S28). Two columns say so: one of the port, of
+// address with that address and with the former. Two columns say so: one of the port, of
 // which every node has kWholePort, a pod takes all at every address and one for each address of its
 // own; and one of the port at an address, taken as a whole. Few ports are in use on few nodes: what
 // is held is kept by node, everywhere else all of it is free.

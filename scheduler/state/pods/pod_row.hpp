@@ -12,7 +12,7 @@
 namespace gpuctl {
 
 // The state of a pod between being seen and holding a node. It counts on a node (and, when it is
-// ours, in its queue and namespace) in `assumed`, `bound`, `nominated`, and in `foreign` with a
+// ours, in its queue and namespace) in `assumed`, `bound`, `claimed`, and in `foreign` with a
 // node.
 //
 //                 observed without a node
@@ -27,11 +27,11 @@ namespace gpuctl {
 //        done <──────────────────────────────  bound
 //                   observed terminal
 //
-// Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
+// Removal ends every state. Terminating pods stay where they are: they hold until gone.
 //
 // A waiting pod that other pods are evicted for is nominated meanwhile: it counts on its node and
 // in its queue, so that no other job takes what they leave, and goes back to waiting, mostly to be
-// assumed there in the same step (nominations.cpp). `nominated` is that state; images name it so.
+// assumed there in the same step (nominations.cpp). `claimed` is that state; images have this name.
 enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, claimed };
 
 // A bound pod that is to make room for another job.

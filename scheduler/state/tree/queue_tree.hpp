@@ -58,7 +58,7 @@ public:
     QueueId queue_named(PoolId pool, std::string_view name);
     TenantId tenant_named(std::string_view name);
     void take_policy(Policy policy);
-    // Counters that classes of waiting jobs watch (waiting/blocks.cpp).
+    // Counters that classes of waiting jobs watch (scheduler/state/waiting/blocks.cpp).
     void note_shrink(QueueId queue) { ++queues_.base(queue, {}).shrinks; }
     void note_shrink(TenantId tenant) { ++tenants_.base(tenant, {}).shrinks; }
     void note_termination(PoolId pool) { ++pools_.base(pool, {}).terminations; }

@@ -92,7 +92,7 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
         const bool waits =
             pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
         if (!waits || pod.facts.terminating || pod.facts.gated) {
-            continue;  // the API server itself speaks for gated pods (S2)
+            continue;  // the API server itself speaks for gated pods
         }
         if (pod.report.fingerprint == fingerprint) continue;
         state_.pods.rows().report(pod_id, {}).fingerprint = fingerprint;

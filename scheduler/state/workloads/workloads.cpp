@@ -129,7 +129,7 @@ void Workloads::on(const WorkloadObserved& event, EffectList&) {
 }
 
 // Another client took it away: a user with kubectl, or Kubernetes after its time to live. The API
-// server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
+// server decides what exists, so the record goes; pods that are left go by themselves.
 void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);
     const FinishedJob* const past = state_.jobs.finished_jobs().find(event.key);

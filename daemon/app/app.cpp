@@ -9,6 +9,7 @@
 #include "daemon/app/health_log.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/app/turns.hpp"
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "text/url.hpp"
@@ -187,7 +188,7 @@ void App::serve() {
     settings.address = config_.server.address;
     settings.loopback_only = text::is_loopback(config_.server.address).value_or(false);
     settings.mode = config::to_string(config_.cluster.mode);
-    settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
+    settings.host_path_roots = config::host_path_roots(config_.cluster);
     settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
     settings.journal_directory = journal_directory_;

@@ -4,7 +4,7 @@ import unittest
 
 from test_tidy import ROOT, tidy
 
-from citations import Repository, check_citations, check_comments, defines, is_cited_from
+from citations import Repository, check_citations, check_comments, defines, has_member, is_cited_from
 
 
 REPOSITORY = Repository(ROOT, tidy.tracked_files())
@@ -90,6 +90,25 @@ class Functions(unittest.TestCase):
         for text in ("`Bindings::presume()`", "`ClusterState::settle_unsure`", "`gpuctl::NoClass::run`"):
             with self.subTest(text=text):
                 self.assertEqual(len(findings(text)), 1)
+
+    def test_a_member_that_the_class_lacks_is_found(self):
+        for text in ("`ClusterState::assume()`", "`Engine::no_such_step`", "`gpuctl::core::EngineLoop::no_such(a, b)`",
+                     "`LogObserver::on_nothing`", "`ClusterMode::no_such_mode`", "`PodFacts::no_such_fact`"):
+            with self.subTest(text=text):
+                self.assertEqual(len(findings(text)), 1)
+
+    def test_a_member_that_it_has_and_a_name_of_a_namespace_is_not(self):
+        for text in ("`Bindings::assume()`", "`Engine::step`", "`gpuctl::core::EngineLoop::observe()`",
+                     "`LogObserver::on_phase`", "`ClusterMode::embedded`", "`PodFacts::run_time_max`",
+                     "`std::variant`", "`wording::sentence()`", "`asio::ssl::stream`", "`EngineLoop::~EngineLoop`"):
+            with self.subTest(text=text):
+                self.assertEqual(findings(text), [])
+
+    def test_a_use_of_a_name_in_a_class_is_no_member(self):
+        body = "    void run() {\n        other.assume();\n        return assume(a);\n    }\n    int count_ = 0;\n    Rows rows;\n"
+        for name, is_member in (("run", True), ("count_", True), ("rows", True), ("assume", False), ("other", False)):
+            with self.subTest(name=name):
+                self.assertEqual(has_member(body, name), is_member)
 
     def test_a_test_that_is_not_there_is_found(self):
         self.assertEqual(findings("`RouteTable.every_route_is_complete` and `Every/Help.is_what_the_golden_file_says`"), [])

@@ -8,7 +8,7 @@ A document cites code in these forms:
 
     `RouteTable.every_route_is_complete`       a test, by suite and name
 
-    `Bindings::assume()`                       a member of a class, without its file
+    `Engine::step`, `Bindings::assume()`       a member of a class, wherever the code defines a class of this name
 
 In the pages of the architecture and in the tour, a bare `name` must occur in a file that the page cites.
 A path needs no backticks if it begins with a folder of the repository's top, or, in a README, with one
@@ -16,7 +16,6 @@ next to it; it may then lack its ending. tools/tidy runs these checks, so that a
 function is reported in the documents and comments that cite it.
 """
 
-import functools
 import re
 from pathlib import Path, PurePosixPath
 
@@ -28,7 +27,9 @@ PART_OF_PATH = re.compile(r"^[\w-]+(?:/[\w-]+)+/?$")
 COMMENT = re.compile(r"//(.*)$")
 FILE_IN_COMMENT = re.compile(r"(?<![\w./<\"*-])((?:[\w-]+/)*[\w-]+\.(?:cpp|hpp|py|md|txt|yaml))\b")
 TEST_NAME = re.compile(r"^(?:\w+/)?([A-Z]\w*[a-z]\w*)\.([A-Za-z0-9]+(?:_\w+)+)$")
-MEMBER = re.compile(r"^(?:\w+::)*([A-Z]\w+)::(~?\w+)(?:\(\))?$")
+MEMBER = re.compile(r"^(?:\w+::)*([A-Z]\w+)::(~?\w+)(?:\(.*\))?$")
+CLASS = re.compile(r"^[ \t]*(?:template\s*<[^{};]*>\s*)?(class|struct|union|enum class|enum struct|enum)\s+"
+                   r"(?:\w+::)*(\w+)\b(?:\s+final)?\s*(?::(?!:)([^{};()]*))?\{", re.MULTILINE)
 BARE = re.compile(r"^[a-z][a-z0-9_]*$")
 BARE_NAMES_CHECKED = ("docs/architecture", "docs/tour.md")
 USE_INSTEAD = "; name the file or function that has its place now, with the path from the top"
@@ -62,6 +63,21 @@ def defines(text, name):
     ))
 
 
+def body_at(text, brace):
+    """What the brace at this place encloses."""
+    depth = 0
+    for place in range(brace, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[brace + 1:place]
+    return text[brace + 1:]
+
+
+def has_member(body, name):
+    """The body of a class declares a function, variable or type of this name."""
+    return defines(body, name) or re.search(rf"^[\w:<>,*& \t]+[\s*&]{re.escape(name)};", body, re.MULTILINE) is not None
+
+
 class Repository:
     """The files of the repository, read when they are cited."""
 
@@ -74,6 +90,7 @@ class Repository:
         self.path = re.compile(r"(?<![\w./:@-])(?:\./)?((?:" + "|".join(map(re.escape, top)) + r")/[\w./*-]+)")
         self.texts = {}
         self.tests = None
+        self.classes = None
 
     def find(self, path, folder, may_lack_ending=False):
         """The file or folder from the top or from the document's folder; None without one."""
@@ -105,14 +122,26 @@ class Repository:
             self.texts[path] = (self.root / path).read_text(errors="replace")
         return self.texts[path]
 
-    @functools.cache
-    def has_member(self, scope, name):
-        """Some C++ file writes `scope::name`, or declares the scope and has the name after that."""
-        opens = re.compile(rf"\b(?:class|struct|enum)\s+(?:class\s+)?{scope}\b[^;{{]*\{{")
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for text in (self.text(f) for f in self.files if f.endswith((".cpp", ".hpp"))):
-            begin = opens.search(text) if scope in text else None
-            if f"{scope}::{name}" in text or (begin and word.search(text, begin.end())):
+    def find_classes(self):
+        """{name: [(kind, what it derives from, body)]} of every class of the code."""
+        if self.classes is None:
+            self.classes = {}
+            for path in (f for f in self.files if f.endswith((".cpp", ".hpp"))):
+                text = COMMENT.sub("", self.text(path))
+                for match in CLASS.finditer(text):
+                    kind, name, bases = match.groups()
+                    # The enumerators may be the rows of a macro.
+                    body = text if kind.startswith("enum") else body_at(text, match.end() - 1)
+                    self.classes.setdefault(name, []).append((kind, bases or "", body))
+        return self.classes
+
+    def has_member(self, class_name, name, derived=()):
+        """A class of this name has the member, or what it derives from."""
+        for kind, bases, body in self.find_classes().get(class_name, ()):
+            if re.search(rf"\b{re.escape(name)}\b", body) if kind.startswith("enum") else has_member(body, name):
+                return True
+            seen = (*derived, class_name)
+            if any(self.has_member(base, name, seen) for base in re.findall(r"\w+", bases) if base not in seen):
                 return True
         return False
 

@@ -1,11 +1,12 @@
-// Checks of a whole configuration. Those of pools that need the nodes are possible for the embedded
-// cluster only, whose nodes are known before the start.
+// Checks of a whole configuration. Those of pools that need the nodes are possible where the
+// section of the backend lists them.
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "daemon/config/checks.hpp"
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "daemon/config/known_names.hpp"
 #include "policy_document/run_time_rules.hpp"
 #include "scheduler/base/ascii.hpp"
@@ -14,6 +15,8 @@
 
 namespace gpuctl::config {
 namespace {
+
+using NodeGroups = std::vector<EmbeddedNodes>;
 
 bool is_among(const std::vector<std::string>& models, std::string_view model) {
     return std::any_of(models.begin(), models.end(),
@@ -62,9 +65,9 @@ void check_models(const wire::Field& list, const KnownModels& known, const std::
 }
 
 // The guarantees of queues must fit next to the pool's reserve.
-void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
+void check_guarantees(const NodeGroups& groups, const PoolPolicy& pool, const wire::Field& field) {
     std::int64_t gpus = 0;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool == pool.name) gpus += nodes.count * nodes.gpus;
     }
     const GpuMilli total = whole_gpus(gpus);
@@ -126,10 +129,10 @@ void check_model_maxima(const PoolPolicy& pool, const GpusByModel& gpus, const w
     }
 }
 
-void check_model_guarantees(const Config& config, const PoolPolicy& pool,
+void check_model_guarantees(const NodeGroups& groups, const PoolPolicy& pool,
                             const wire::Field& field) {
     GpusByModel gpus;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool != pool.name || nodes.gpus <= 0) continue;
         auto& [model, count] = gpus[lower_case(nodes.gpu_model)];
         model = nodes.gpu_model;
@@ -151,9 +154,10 @@ void check_model_guarantees(const Config& config, const PoolPolicy& pool,
 
 void check(const Config& config, const wire::Field& field) {
     check_run_time_rules(config, field);
-    if (config.cluster.mode != ClusterMode::embedded) return;
+    const NodeGroups* groups = known_nodes(config.cluster);
+    if (groups == nullptr) return;
     KnownModels known;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : *groups) {
         known.pools.insert(nodes.pool);
         if (nodes.gpus <= 0) continue;
         std::vector<std::string>& of_pool = known.by_pool[nodes.pool];
@@ -163,7 +167,7 @@ void check(const Config& config, const wire::Field& field) {
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
-    check_known_names(config, policy);
+    check_known_names(*groups, section_of(config.cluster.mode).nodes_key, config.policy, policy);
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();
@@ -172,8 +176,8 @@ void check(const Config& config, const wire::Field& field) {
         if (i >= config.policy.pools.size()) continue;
         const PoolPolicy& pool = config.policy.pools[i];
         check_models(wire::Fields{elements[i]}.find("queues"), known, pool.name);
-        check_guarantees(config, pool, elements[i]);
-        check_model_guarantees(config, pool, elements[i]);
+        check_guarantees(*groups, pool, elements[i]);
+        check_model_guarantees(*groups, pool, elements[i]);
     }
 }
 

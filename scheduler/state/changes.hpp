@@ -19,14 +19,14 @@ namespace gpuctl {
 template <typename Id>
 class ChangedIds {
 public:
-    void note(Id id) {
+    void add(Id id) {
         if (id.value() >= is_noted_.size()) is_noted_.resize(id.value() + 1);
         if (std::exchange(is_noted_[id.value()], std::uint8_t{1}) == 0) ids_.push_back(id);
     }
     [[nodiscard]] bool empty() const { return ids_.empty(); }
     [[nodiscard]] std::size_t size() const { return ids_.size(); }
     // Swaps them out, in the order in which they changed first; `out` lends its memory.
-    void take(std::vector<Id>& out) {
+    void move_into(std::vector<Id>& out) {
         out.clear();
         out.swap(ids_);
         for (const Id id : out) is_noted_[id.value()] = 0;
@@ -43,11 +43,11 @@ public:
     void collect() { collects_ = true; }
     [[nodiscard]] bool collects() const { return collects_; }
 
-    void note(JobId job) {
-        if (collects_ && job.exists()) jobs_.note(job);
+    void add(JobId job) {
+        if (collects_ && job.exists()) jobs_.add(job);
     }
-    void note(NodeId node) {
-        if (collects_ && node.exists()) nodes_.note(node);
+    void add(NodeId node) {
+        if (collects_ && node.exists()) nodes_.add(node);
     }
     // The summary of a finished job, which has no id: it came, changed or is gone.
     void note_summary(const ObjectKey& job) {

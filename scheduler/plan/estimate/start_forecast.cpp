@@ -47,7 +47,7 @@ struct StartForecast::Service {
     Service(const Runs& runs, std::vector<std::int64_t> now_free, Instant begin)
         : ends(runs), free(std::move(now_free)), now(begin) {}
     [[nodiscard]] bool has_release() const { return !ends.empty() || !started.empty(); }
-    Release take() {
+    Release pop() {
         const bool is_started = ends.empty() || (!started.empty() && ends.top() > started.top());
         Release first = is_started ? started.top() : ends.top();
         if (is_started) {
@@ -280,7 +280,7 @@ bool StartForecast::serve(const ClusterState& state, Pace pace, std::int64_t& wo
             return is_new && usable(state, line.free, waiting.stay, line.now) >= waiting.gpus;
         };
         for (; !has_room() && line.has_release(); --work) {
-            const Release first = line.take();
+            const Release first = line.pop();
             line.now = std::max(line.now, first.at);
             line.free[first.group] += first.gpus;
         }
@@ -313,7 +313,7 @@ bool StartForecast::serve_alone(const ClusterState& state, std::int64_t& work) {
     if (!service_) service_ = std::make_shared<Service>(runs_[at(Pace::early)], free_, now_);
     if (!has_windows_) {
         for (; !service_->ends.empty() && work > 0; --work) {
-            const Release first = service_->take();
+            const Release first = service_->pop();
             service_->now = std::max(service_->now, first.at);
             service_->free.front() += first.gpus;
             freed_.emplace_back(service_->now, service_->free.front());
@@ -341,7 +341,7 @@ bool StartForecast::serve_alone(const ClusterState& state, std::int64_t& work) {
             Service alone{runs_[at(Pace::early)], free_, now_};
             for (; usable(state, alone.free, stay, alone.now) < waiting.gpus && alone.has_release();
                  --work) {
-                const Release first = alone.take();
+                const Release first = alone.pop();
                 alone.now = std::max(alone.now, first.at);
                 alone.free[first.group] += first.gpus;
             }

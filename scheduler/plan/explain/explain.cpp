@@ -75,7 +75,7 @@ bool takes_model(const ClusterState& state, const std::vector<Group>& groups,
 // Why ranks of one shape find no room; nothing if they do.
 std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& job,
                                       const Group& group, const Stay& stay) {
-    const auto ask = [&](const Group& of) {
+    const auto find_shortage = [&](const Group& of) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, of);
         if (!found) return explain_parts::explain_topology(state, job, of);
         // The topology rules are to blame if they leave less room than each rank alone has.
@@ -89,13 +89,13 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
         }
         return found;
     };
-    std::optional<Explanation> found = ask(group);
+    std::optional<Explanation> found = find_shortage(group);
     if (!found || group.barred == 0) return found;
     Group anyway = group;
     anyway.barred = 0;
     anyway.open = nullptr;
     return explain_parts::explain_maintenance(state, job, group, stay, std::move(*found),
-                                              ask(anyway));
+                                              find_shortage(anyway));
 }
 
 // The repair deadline of a gang that once ran completely and lacks ranks now.

@@ -35,7 +35,7 @@ void Accounts::charge(PodId id, std::int64_t sign) {
         state_.session.note_news();
     }
     if (!job.queue.exists()) return;
-    if (!budgets_.empty()) budgets_.note(state_, pod, pod.ends_at, sign);
+    if (!budgets_.empty()) budgets_.count_pod(state_, pod, pod.ends_at, sign);
     std::int64_t jobs = 0;  // one more or fewer that holds something
     HoldingRow& holding = state_.jobs.rows().holding(pod.job, {});
     if (sign > 0) jobs = holding.pods++ == 0 ? 1 : 0;

@@ -83,8 +83,8 @@ void BudgetBook::add(TenantId tenant, PoolId pool, const BudgetPolicy& policy,
     find_next_turn();
 }
 
-void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
-                      std::int64_t sign) {
+void BudgetBook::count_pod(const ClusterState& state, const PodRow& pod, Instant end,
+                           std::int64_t sign) {
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
     const JobRow& job = state.job(pod.job);
@@ -112,7 +112,7 @@ bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job,
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const bool is_nominated = pod.bind.state == BindState::claimed;
-        if (is_nominated && draws(pod, job)) note(state, pod, Instant{}, sign);
+        if (is_nominated && draws(pod, job)) count_pod(state, pod, Instant{}, sign);
     }
     return true;
 }
@@ -210,7 +210,7 @@ void Accounts::take_budgets() {
     if (budgets_.empty()) return;
     for (const PodRow& pod : state_.pods.rows()) {
         if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) continue;
-        budgets_.note(state_, pod, pod.ends_at, 1);
+        budgets_.count_pod(state_, pod, pod.ends_at, 1);
     }
 }
 
@@ -238,8 +238,8 @@ bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {
 void Accounts::note_other_end(const PodRow& pod, Instant end) {
     if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
-    budgets_.note(state_, pod, pod.ends_at, -1);
-    budgets_.note(state_, pod, end, 1);
+    budgets_.count_pod(state_, pod, pod.ends_at, -1);
+    budgets_.count_pod(state_, pod, end, 1);
     const bool is_sooner = end.happened() && (!pod.ends_at.happened() || end < pod.ends_at);
     if (!is_sooner || pod.bind.state != BindState::bound) return;  // else it was only just placed
     note_room_in_limits(job);

@@ -48,7 +48,7 @@ public:
              Instant now);
     // A pod holds GPUs from now on (sign 1) or no more, that come free at `end` by its limit; or
     // has claimed them.
-    void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
+    void count_pod(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
     // What the job's nominated pods claim, by its limit, is committed (sign 1) or no more. False:
     // it claims nothing.
     bool count_nominations(const ClusterState& state, const JobRow& job, std::int64_t sign);

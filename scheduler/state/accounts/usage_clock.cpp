@@ -33,7 +33,7 @@ void Accounts::note_usage_of_queues() {
 
 void Accounts::note_usage(Account& account) {
     if (state_.session.policy().usage_half_life > Duration{})
-        account.usage.note(account.held, state_.session.event_time());
+        account.usage.accumulate(account.held, state_.session.event_time());
 }
 
 // The share is computed when it is compared next: most changes are followed by others before that.
@@ -114,7 +114,7 @@ std::vector<UsageImage> Accounts::usage_image() const {
     if (has_fault(SeededFault::forget_usage_on_disk)) return out;
     const auto add = [&](const QueueRow& queue, const std::string& tenant, Account account) {
         if (state_.session.policy().usage_half_life > Duration{})
-            account.usage.note(account.held, state_.session.event_time());
+            account.usage.accumulate(account.held, state_.session.event_time());
         if (account.usage.mean == UsageAmounts{} && account.usage.sum == UsageAmounts{}) return;
         out.push_back({state_.tree.pool_rows()[queue.pool.value()].name, queue.name, tenant,
                        account.usage.mean, account.usage.sum});

@@ -27,7 +27,7 @@ bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or
             const std::uint32_t slot = placement.node.value();
             if (!state_.nodes.capacity().fits(slot, shape.needs)) return false;
             if (!state_.nodes.capacity().fits_on(slot, shape.needs, placement.device)) return false;
-            check.take(slot, shape.needs, 1, placement.device);
+            check.occupy(slot, shape.needs, 1, placement.device);
             ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }

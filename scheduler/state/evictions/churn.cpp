@@ -71,7 +71,7 @@ void Evictions::charge_eviction(PodId id) {
     if (is_gang && request.goes_along) return;
     Churn& churn = churn_[job.key];
     const RunSoFar run = state_.run_times.run_so_far(job);
-    churn.note(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
+    churn.add_run(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
     if (has_fault(SeededFault::forget_what_was_done)) churn.done = Duration{};
     churn.why = request.why;
     state_.run_times.touch_history(job.tenant);

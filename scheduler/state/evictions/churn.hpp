@@ -37,7 +37,7 @@ struct Churn {
 
     // It was stopped in this run. Once more in the same run, because it stayed the first time:
     // what it did before that run is the same.
-    void note(const RunSoFar& run) {
+    void add_run(const RunSoFar& run) {
         if (!run.began.happened()) return;
         if (run_began != run.began) {
             done_before = done;

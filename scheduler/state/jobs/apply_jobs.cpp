@@ -38,7 +38,7 @@ JobId Jobs::make_job(const ObjectKey& key, Instant submitted_at) {
         finished_.erase(left);
     }
     job_ids_.emplace(key, id);
-    changes_.note(id);
+    changes_.add(id);
     resolve(id);
     return id;
 }
@@ -69,7 +69,7 @@ void Jobs::drop_job(JobId id) {
     state_.tree.forget_reservations(id);
     if (!row.record) Retention{state_}.keep_ranks(row.key, state_.gangs.take_finished(id));
     state_.signals.forget(row.key);
-    changes_.note(id);
+    changes_.add(id);
     job_ids_.erase(row.key);
     jobs_.remove(id, {});
 }
@@ -159,7 +159,7 @@ void Jobs::resolve_all() {
 }
 
 void Jobs::mark_dirty(JobId id) {
-    changes_.note(id);
+    changes_.add(id);
     state_.run_times.note_stale_work(id);
     maybe_ended_.push_back(id);
     if (std::exchange(jobs_.is_dirty(id, {}), true)) return;

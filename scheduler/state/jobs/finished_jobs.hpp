@@ -33,7 +33,7 @@ public:
     // --- in full ---
     using InFull = std::set<std::tuple<Instant, std::uint64_t, JobId>>;  // ended, arrived
     [[nodiscard]] const InFull& in_full() const { return in_full_; }
-    void note(Instant ended_at, std::uint64_t arrival, JobId job) {
+    void add_in_full(Instant ended_at, std::uint64_t arrival, JobId job) {
         in_full_.emplace(ended_at, arrival, job);
     }
     void forget(Instant ended_at, std::uint64_t arrival, JobId job) {
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] const FinishedJob* find(const ObjectKey& key) const;  // null: none
     [[nodiscard]] const FinishedJob* oldest() const;                    // null: none
     void add(FinishedJob job);
-    FinishedJob take(const ObjectKey& key);  // one that is there; its pods are forgotten
+    FinishedJob extract(const ObjectKey& key);  // one that is there; its pods are forgotten
     // Its user did not ask for that: it is counted, but no job twice whose objects the cluster
     // reports again.
     void remove_oldest(Instant now);

@@ -52,8 +52,8 @@ public:
     void move_to(JobId id, PoolId pool, QueueId queue, std::int32_t priority);
     void mark_dirty(JobId id);
     void mark_all_dirty();
-    void note_change(JobId id) { changes_.note(id); }
-    void note_change(NodeId id) { changes_.note(id); }
+    void note_change(JobId id) { changes_.add(id); }
+    void note_change(NodeId id) { changes_.add(id); }
     void note_maybe_ended(JobId id) { maybe_ended_.push_back(id); }  // in this input
 
     JobTable& rows() { return jobs_; }

@@ -31,7 +31,7 @@ void Retention::note_end(JobId id) {
         return;
     }
     ended_at = end_of(state_, job, state_.session.event_time());
-    state_.jobs.finished_jobs_.note(ended_at, job.arrival, id);
+    state_.jobs.finished_jobs_.add_in_full(ended_at, job.arrival, id);
 }
 
 // Before everything that exists was reported a job may look finished because its other pods have
@@ -105,7 +105,7 @@ void Retention::keep_pods(JobId id, FinishedJob& summary, EffectList& effects) {
 }
 
 JobId Retention::bring_back(const ObjectKey& key) {
-    FinishedJob past = state_.jobs.finished_jobs_.take(key);
+    FinishedJob past = state_.jobs.finished_jobs_.extract(key);
     state_.jobs.changes_.note_summary(key);
     const JobId id = state_.jobs.make_job(key, past.submitted_at);
     JobBase& job = state_.jobs.jobs_.base(id, Jobs::key());
@@ -191,7 +191,7 @@ void Retention::remove_pod(const CompactUid& uid) {
     const FinishedJob& job = finished.by_key().at(key);
     // Pods of other makers are all there is of their job.
     if (!job.uid.empty() || !job.ended_pods.empty()) return;
-    FinishedJob gone = finished.take(key);
+    FinishedJob gone = finished.extract(key);
     if (gone.run) keep_ranks(key, std::move(gone.run->ranks));
 }
 
@@ -211,7 +211,7 @@ void Retention::restore(JobId id) {
         state_.jobs.finished_jobs_.add_pods(job.retention.past->ended_pods, named->first);
     }
     if (job.retention.phase() == RetentionPhase::in_full)
-        return state_.jobs.finished_jobs_.note(job.retention.ended_at, job.arrival, id);
+        return state_.jobs.finished_jobs_.add_in_full(job.retention.ended_at, job.arrival, id);
     note_end(id);  // an image of a version that did not note it
 }
 

@@ -26,7 +26,7 @@ public:
     // The object of a summarized job is gone, or it is submitted or adopted under this name.
     void remove_job(const ObjectKey& key) {
         state_.jobs.changes_.note_summary(key);
-        (void)state_.jobs.finished_jobs_.take(key);
+        (void)state_.jobs.finished_jobs_.extract(key);
     }
 
     // Of a job without a record that is gone: its controller may make another pod.

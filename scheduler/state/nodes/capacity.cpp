@@ -222,12 +222,12 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
     return grew;
 }
 
-void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
-                    std::int32_t device) noexcept {
+void Capacity::occupy(std::uint32_t slot, const Needs& needs, std::int64_t times,
+                      std::int32_t device) noexcept {
     note_change(slot);
     for (const Need& need : needs) {
         if (is_host_port(need.column)) {
-            ports_.take(port_of(need.column), slot, need.amount * times);
+            ports_.occupy(port_of(need.column), slot, need.amount * times);
             continue;
         }
         ColumnData& column = columns_[at(need.column)];

@@ -118,11 +118,11 @@ public:
     [[nodiscard]] const DomainMap& domains() const { return domains_; }
 
     // `device`: of needs for a part of a GPU; `times` is 1 or -1 for those.
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
-              std::int32_t device = kNoDevice) noexcept;
+    void occupy(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+                std::int32_t device = kNoDevice) noexcept;
     void give_back(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
                    std::int32_t device = kNoDevice) noexcept {
-        take(slot, needs, -times, device);
+        occupy(slot, needs, -times, device);
     }
 
     // --- parts of GPUs (capacity_parts.cpp) ---
@@ -283,10 +283,10 @@ public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
-              std::int32_t device = kNoDevice) {
+    void occupy(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+                std::int32_t device = kNoDevice) {
         log_.push_back({slot, &needs, times, device});  // may throw, so before the change
-        capacity_.take(slot, needs, times, device);
+        capacity_.occupy(slot, needs, times, device);
     }
     [[nodiscard]] std::size_t checkpoint() const { return log_.size(); }
     void rollback_to(std::size_t checkpoint) noexcept {

@@ -34,7 +34,7 @@ public:
     // one port is no conflict within a pod.
     std::vector<PortNeed> acquire(const std::vector<HostPort>& ports);
     void release(std::uint32_t port);
-    void keep(std::uint32_t port) { ++ports_[port].users; }
+    void add_user(std::uint32_t port) { ++ports_[port].users; }
 
     [[nodiscard]] std::int64_t free(std::uint32_t port, std::uint32_t slot) const {
         const auto& held = ports_[port].held;
@@ -42,7 +42,7 @@ public:
         const auto found = held.find(slot);
         return found == held.end() ? kWholePort : kWholePort - found->second;
     }
-    void take(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept;
+    void occupy(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept;
     // "2222/TCP", "127.0.0.1:2222/TCP"
     [[nodiscard]] const std::string& name(std::uint32_t port) const { return ports_[port].name; }
     [[nodiscard]] std::size_t size() const { return ports_.size(); }

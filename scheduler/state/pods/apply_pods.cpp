@@ -236,7 +236,7 @@ void Pods::hold(PodId id, NodeId node, std::int32_t device) {
     if (is_part && device < 0)
         device = state_.nodes.capacity().tightest_device(node.value(), shape.needs);
     own.gpu_device = device;
-    state_.nodes.capacity(Key<Pods>{}).take(node.value(), shape.needs, 1, device);
+    state_.nodes.capacity(Key<Pods>{}).occupy(node.value(), shape.needs, 1, device);
     state_.tree.note_change(held.pool);
     if (row.job.exists() && state_.jobs.rows()[row.job.value()].record) {
         const JobSpec& spec = state_.jobs.rows()[row.job.value()].record->spec;

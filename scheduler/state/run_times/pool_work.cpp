@@ -24,7 +24,7 @@ void PoolWork::count(const Part& part, std::int64_t sign) {
     }
 }
 
-PoolId PoolWork::note(JobId job, const Part& part) {
+PoolId PoolWork::set_part(JobId job, const Part& part) {
     if (jobs_.size() <= job.value()) jobs_.resize(job.value() + 1);
     Kept& kept = jobs_[job.value()];
     if (kept.is_known && kept.part == part) return PoolId::none();

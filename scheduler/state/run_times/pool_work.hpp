@@ -27,7 +27,7 @@ public:
         friend bool operator==(const Part&, const Part&) = default;
     };
     // The pool in which there is more or less to do now than was known; a start is no news.
-    PoolId note(JobId job, const Part& part);
+    PoolId set_part(JobId job, const Part& part);
     PoolId forget(JobId job);
     void clear();
     // From here on nothing is expected of those that should have ended.

@@ -13,7 +13,7 @@ Duration within(Duration lasted, Duration limit) {
 
 }  // namespace
 
-void RunTimeHistory::note(TenantId owner, FinishedRun run) {
+void RunTimeHistory::add_run(TenantId owner, FinishedRun run) {
     if (run.lasted <= Duration{}) return;
     if (owners_.size() <= owner.value()) owners_.resize(owner.value() + 1);
     if (owners_[owner.value()].runs.empty()) {

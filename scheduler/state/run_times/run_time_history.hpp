@@ -72,7 +72,7 @@ public:
     static constexpr std::size_t kRunsPredictedBy = 64;  // of them, the newest: habits change
     static constexpr std::size_t kOwnersMax = 4'096;
 
-    void note(TenantId owner, FinishedRun run);
+    void add_run(TenantId owner, FinishedRun run);
     [[nodiscard]] RunTimePrediction predict(const RunTimeQuestion& about) const;
     // Of the newest kRunsPredictedBy those that are most alike, newest first, at most `most`, into
     // `out`.

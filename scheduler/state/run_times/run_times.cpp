@@ -113,7 +113,7 @@ PoolId RunTimes::note_work(JobId id) {
     } else {
         part.left = restart + left;
     }
-    return work_.note(id, part);
+    return work_.set_part(id, part);
 }
 
 // Which pods may be evicted for which jobs depends on it.
@@ -179,7 +179,7 @@ void RunTimes::note_run(PodId id) {
         if (row.facts.phase == PodPhase::succeeded) state_.evictions.note_success(job.key);
     }
     const Duration lasted = is_paced(job) ? work_done(job) : before + (end - begin);
-    history_.note(job.tenant, {about.gpus, about.limit, lasted});
+    history_.add_run(job.tenant, {about.gpus, about.limit, lasted});
     if (!state_.maintenance.has_windows()) return;
     // What is thought to be over before a window may be less now.
     for (std::uint32_t pool = 0; pool < state_.tree.pool_rows().size(); ++pool)

@@ -121,14 +121,14 @@ void visit_reserved_models(LimitAt& at, ModelLimitVisitor visit) {
     if (pool.reserved_models.empty() || at.job.pods.empty()) return;
     const PlacementRules& rules = limits::rules_of(at.state, at.job);
     std::vector<LimitHit> hits;
-    const auto keep = [&hits](const LimitHit& hit) {
+    const auto add_hit = [&hits](const LimitHit& hit) {
         hits.push_back(hit);
         return true;
     };
     for (const ModelRoom& room : pool.reserved_models) {
         if (!takes_gpu_model(rules, room.model)) continue;
         at.room = &room;
-        visit_scope<LimitScope::pool_model>(at, room.model, keep);
+        visit_scope<LimitScope::pool_model>(at, room.model, add_hit);
     }
     if (hits.empty()) return;
     std::vector<std::string_view> barred;

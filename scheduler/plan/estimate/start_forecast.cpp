@@ -192,7 +192,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         const PodRow& pod = state.pod(id);
         const GpuMilli gpus = state.shape_of(pod).gpus;
         // a nominated pod holds nothing yet: its victims release the room
-        if (pod.bind.state != BindState::claimed) excess += gpus;
+        if (pod.bind.state != BindState::nominated) excess += gpus;
         if (!pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);
         const Outlook& outlook = outlook_of(state, pod.job);
@@ -204,7 +204,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         for (const Pace pace : {Pace::early, Pace::median, Pace::late}) {
             one.ends[at(pace)] = end_of(state, pod, pace, outlook.about, outlook.prediction);
         }
-        one.is_nominated = pod.bind.state == BindState::claimed;
+        one.is_nominated = pod.bind.state == BindState::nominated;
         const bool is_limited = one.is_nominated && job.run.time_max > Duration{};
         one.budget_end = is_limited ? now_ + job.run.time_max : pod.ends_at;
         one.node = slot;

@@ -46,7 +46,7 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
     if (pod.grows_with_demand) pool.held_by_growing += shape.gpus * sign;
-    if (pod.bind.state == BindState::claimed) {
+    if (pod.bind.state == BindState::nominated) {
         state_.tree.queue_rows().holdings(job.queue, {}).nominated += shape.gpus * sign;
     }
     if (sign < 0 || state_.evictions.may_be_preempted(pod))
@@ -125,7 +125,7 @@ void Accounts::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign)
     const bool reserved_before = room != nullptr && limits::reserves_idle(state_, pool, *room);
     if (room != nullptr) room->held += gpus;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
-        state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::claimed);
+        state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::nominated);
     }
     if (reserved_before && !limits::reserves_idle(state_, pool, *room)) state_.tree.note_gain(pool);
 }

@@ -88,7 +88,7 @@ void BudgetBook::count_pod(const ClusterState& state, const PodRow& pod, Instant
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
     const JobRow& job = state.job(pod.job);
-    const bool is_nominated = pod.bind.state == BindState::claimed;
+    const bool is_nominated = pod.bind.state == BindState::nominated;
     const auto change = [&](Budget& budget) {
         Spending& spending = budget.spending;
         if (is_nominated) {
@@ -111,7 +111,7 @@ bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job,
     if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_nominated = pod.bind.state == BindState::claimed;
+        const bool is_nominated = pod.bind.state == BindState::nominated;
         if (is_nominated && draws(pod, job)) count_pod(state, pod, Instant{}, sign);
     }
     return true;

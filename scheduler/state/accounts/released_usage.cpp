@@ -31,7 +31,7 @@ GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodR
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     const Spending& spending = budget->spending;
     const Instant now = state.now();
-    if (is_to_come || pod.bind.state == BindState::claimed)
+    if (is_to_come || pod.bind.state == BindState::nominated)
         return spending.needed(gpus, state.job(pod.job).run.time_max, now);
     const Instant end = spending.period().end;
     return gpu_time(gpus, (pod.ends_at.happened() ? std::min(pod.ends_at, end) : end) - now);
@@ -46,7 +46,7 @@ void ReleasedUsage::add(const ClusterState& state, PodId id, std::int64_t sign, 
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus * sign;
-    const bool is_nominated = !on.exists() && pod.bind.state == BindState::claimed;
+    const bool is_nominated = !on.exists() && pod.bind.state == BindState::nominated;
     const auto more = [&] {
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
         return OfModel{model, gpus, is_nominated ? gpus : GpuMilli{}};
@@ -111,7 +111,7 @@ void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, con
     const bool holds_nothing = of_job.pods == job.holding.pods;
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
     of(job.queue).direct += shape.gpus * sign;
-    if (!is_to_come && pod.bind.state == BindState::claimed)
+    if (!is_to_come && pod.bind.state == BindState::nominated)
         of(job.queue).nominated += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         of(queue).held.add(load, sign);

@@ -18,7 +18,7 @@ void Bindings::give_up_assumption(PodId id) {
     state_.waiting.forget_start(id);
 }
 
-void Bindings::nominate(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::claimed; }
+void Bindings::nominate(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::nominated; }
 
 void Bindings::withdraw_nomination(PodId id) {
     state_.pods.rows().bind(id, {}).state = BindState::waiting;

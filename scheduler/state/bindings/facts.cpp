@@ -55,7 +55,7 @@ void Bindings::follow_node(PodId id) {
     const bool is_elsewhere =
         row.node != node || (is_declared && row.facts.gpu_device != row.gpu_device);
     // The watch wins (S4). What was only claimed is charged as such.
-    const bool is_nominated = bind.state == BindState::claimed;
+    const bool is_nominated = bind.state == BindState::nominated;
     if (row.node.exists() && (is_elsewhere || is_nominated)) state_.pods.release(id);
     if (is_nominated) bind.state = BindState::waiting;
     if (!row.node.exists())

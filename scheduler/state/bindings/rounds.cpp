@@ -188,7 +188,7 @@ bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, co
     std::set<std::int32_t> devices_held;
     for (const PodId id : state.node(of.node).pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_nominated = pod.bind.state == BindState::claimed;
+        const bool is_nominated = pod.bind.state == BindState::nominated;
         for (const Need& other : state.pods.shapes().at(pod.shape).needs) {
             if (is_nominated && other.column == column) nominated += other.amount;
             if (!is_part_of_it(other.column)) continue;

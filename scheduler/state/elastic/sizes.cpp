@@ -234,7 +234,7 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
         const bool moves = pod.is_terminating() || pod.bind.delete_in_flight ||
                            pod.eviction.state != EvictionState::none ||
                            pod.bind.state == BindState::assumed ||
-                           pod.bind.state == BindState::claimed;
+                           pod.bind.state == BindState::nominated;
         if (moves || pod.facts.rank != out.there) out.is_settled = false;
         ++out.there;
     }

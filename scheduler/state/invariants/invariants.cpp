@@ -119,7 +119,7 @@ private:
                     break;
                 case BindState::assumed:
                 case BindState::bound:
-                case BindState::claimed:
+                case BindState::nominated:
                     if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case BindState::foreign:
@@ -245,7 +245,7 @@ private:
             if (!job.queue.exists()) continue;
             const Load load{shape.gpus, shape.cpu, shape.memory};
             by_tenant_in_queue[{job.queue, job.tenant}].add(load);
-            if (pod.bind.state == BindState::claimed) nominated[job.queue] += shape.gpus;
+            if (pod.bind.state == BindState::nominated) nominated[job.queue] += shape.gpus;
             by_tenant_in_pool[{job.pool, job.tenant}] += shape.gpus;
             for (QueueId id = job.queue; id.exists();
                  id = state_.tree.queue_rows()[id.value()].parent) {

@@ -48,7 +48,7 @@ private:
             }
             std::int64_t nominated = 0;
             for (const PodId pod : job.pods) {
-                if (state_.pods.rows()[pod.value()].bind.state == BindState::claimed) ++nominated;
+                if (state_.pods.rows()[pod.value()].bind.state == BindState::nominated) ++nominated;
             }
             const bool is_whole = nominated == job.nomination.pods;
             if (has_nomination ? !is_whole && !job.is_dirty

@@ -32,7 +32,7 @@ Held held_below(const ClusterState& state, QueueId queue, std::string_view model
             if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
             const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
             sum.gpus += gpus;
-            if (pod.bind.state == BindState::claimed) sum.nominated += gpus;
+            if (pod.bind.state == BindState::nominated) sum.nominated += gpus;
         }
     }
     return sum;
@@ -51,7 +51,7 @@ bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom&
     ReleasedUsage nominated;
     for (const JobId id : state.nominations.nominated_jobs()) {
         for (const PodId pod : state.job(id).pods) {
-            if (state.pod(pod).bind.state == BindState::claimed) nominated.add(state, pod, 1);
+            if (state.pod(pod).bind.state == BindState::nominated) nominated.add(state, pod, 1);
         }
     }
     const auto reserved = [&](const ReleasedUsage* gone, limits::Counted counted) {

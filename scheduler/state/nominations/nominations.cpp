@@ -85,7 +85,7 @@ void Nominations::drop_nomination(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod.bind.state != BindState::claimed) continue;
+        if (pod.bind.state != BindState::nominated) continue;
         state_.pods.release(pod_id);
         state_.bindings.withdraw_nomination(pod_id);
     }
@@ -126,7 +126,7 @@ void Nominations::read_nomination(const JobRow& job, std::vector<Placement>& rou
     round.clear();
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];
-        if (pod.bind.state != BindState::claimed) continue;
+        if (pod.bind.state != BindState::nominated) continue;
         const bool forgets = has_fault(SeededFault::nominate_no_device);
         round.push_back({id, pod.node, forgets ? kNoDevice : pod.gpu_device});
     }
@@ -137,7 +137,7 @@ bool Nominations::is_being_moved(const JobRow& job) const {
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         // What is claimed for it runs nowhere yet.
-        if (!pod.node.exists() || pod.bind.state == BindState::claimed) return true;
+        if (!pod.node.exists() || pod.bind.state == BindState::nominated) return true;
         return pod.eviction.state != EvictionState::none && pod.is_terminating();
     });
 }

@@ -300,7 +300,7 @@ void Pods::rejoin(std::vector<std::string> uids) {
             join_job(id);
             continue;
         }
-        if (row.bind.state == BindState::claimed) state_.nominations.drop_nomination(row.job);
+        if (row.bind.state == BindState::nominated) state_.nominations.drop_nomination(row.job);
         const std::string held_on =
             row.node.exists() ? state_.nodes.rows()[row.node.value()].facts.name : "";
         const std::int32_t device = row.gpu_device;

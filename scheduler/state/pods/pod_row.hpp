@@ -32,7 +32,7 @@ namespace gpuctl {
 // A waiting pod that other pods are evicted for is nominated meanwhile: it counts on its node and
 // in its queue, so that no other job takes what they leave, and goes back to waiting, mostly to be
 // assumed there in the same step (nominations.cpp). `nominated` is that state; images name it so.
-enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, claimed };
+enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, nominated };
 
 // A bound pod that is to make room for another job.
 //

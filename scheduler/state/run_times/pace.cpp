@@ -18,7 +18,7 @@ std::int32_t ranks_at_work(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {  // by rank
         ranks = job.gang.finished.first_open(ranks);
         const PodRow& pod = state.pod(id);
-        const bool runs = pod.node.exists() && pod.bind.state != BindState::claimed;
+        const bool runs = pod.node.exists() && pod.bind.state != BindState::nominated;
         const bool works = runs || pod.facts.phase == PodPhase::succeeded;
         if (!works || pod.is_surplus) continue;
         if (pod.facts.rank != ranks) return 0;

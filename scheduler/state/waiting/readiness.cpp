@@ -113,7 +113,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
             rank_last = std::max(rank_last, pod.facts.rank);
             rank_next = std::max(rank_next, pod.facts.rank + 1);
         }
-        if (pod.bind.state == BindState::claimed) out.waits = true;
+        if (pod.bind.state == BindState::nominated) out.waits = true;
         in_flight = in_flight || pod.bind.state == BindState::assumed;
         if (pod.bind.state != BindState::waiting || pod.facts.terminating) continue;
         if (pod.is_surplus) continue;  // it goes before it came

@@ -90,7 +90,7 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const bool waits =
-            pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
+            pod.bind.state == BindState::waiting || pod.bind.state == BindState::nominated;
         if (!waits || pod.facts.terminating || pod.facts.gated) {
             continue;  // the API server itself speaks for gated pods (S2)
         }

@@ -25,7 +25,7 @@ bool would_grow(const ClusterState& state, const JobRow& job, std::int64_t pods_
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const bool waits =
-            pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
+            pod.bind.state == BindState::waiting || pod.bind.state == BindState::nominated;
         if (waits) first = std::min(first.value_or(pod.facts.rank), pod.facts.rank);
     }
     const auto next = static_cast<std::int32_t>(std::min<std::int64_t>(pods_held, INT32_MAX));

@@ -127,6 +127,33 @@ void explain_half_bound(const ClusterState& state, const JobRow& job, const Read
     explain_parts::add_role_figures(ready, half.figures);
 }
 
+// Why the ranks find no room: of a gang the first group that finds none, or all groups together; of
+// other jobs each group until one finds room.
+void explain_groups(const ClusterState& state, const JobRow& job, const Readiness& ready,
+                    const std::vector<Group>& groups, const Stay& stay,
+                    std::vector<Explanation>& out) {
+    bool has_room = true;
+    for (const Group& group : groups) {
+        std::optional<Explanation> found = refusal_of(state, job, group, stay);
+        if (!found) {
+            if (!ready.all_or_nothing) break;  // any pod that fits is progress
+            continue;
+        }
+        has_room = false;
+        if (ready.all_or_nothing && groups.size() > 1) {
+            found->facts.push_back(fact::MixTogether{explain_parts::whole_of_mix(state, ready)});
+        }
+        out.push_back(std::move(*found));
+        if (ready.all_or_nothing) break;
+    }
+    if (has_room && ready.all_or_nothing && groups.size() > 1) {
+        if (std::optional<Explanation> found =
+                explain_parts::explain_mix(state, job, ready, groups.front().barred)) {
+            out.push_back(std::move(*found));
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Readiness& ready,
@@ -174,26 +201,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
             });
     };
     add_model_limits(true);
-    bool has_room = true;
-    for (const Group& group : groups) {
-        std::optional<Explanation> found = refusal_of(state, job, group, stay);
-        if (!found) {
-            if (!ready.all_or_nothing) break;  // any pod that fits is progress
-            continue;
-        }
-        has_room = false;
-        if (ready.all_or_nothing && groups.size() > 1) {
-            found->facts.push_back(fact::MixTogether{explain_parts::whole_of_mix(state, ready)});
-        }
-        out.push_back(std::move(*found));
-        if (ready.all_or_nothing) break;
-    }
-    if (has_room && ready.all_or_nothing && groups.size() > 1) {
-        if (std::optional<Explanation> found =
-                explain_parts::explain_mix(state, job, ready, barred)) {
-            out.push_back(std::move(*found));
-        }
-    }
+    explain_groups(state, job, ready, groups, stay, out);
     add_model_limits(false);
     if (ready.resume && out.empty()) out = std::exchange(with_alternative, {});
     if (ready.resume && !out.empty()) explain_half_bound(state, job, ready, out.front());

@@ -75,6 +75,22 @@ TEST(Api, a_gang_runs_from_create_to_delete) {
     Daemon{quick_config(directory.path())}.run(run_one_job);
 }
 
+// Of the job "second", which waits for the GPUs of the job "first".
+aio::Task<void> expect_remedies(Daemon& daemon) {
+    net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
+    std::map<std::string, std::string> remedies;
+    const nlohmann::json named = parsed(helps)["remedies"];
+    for (const auto& one : named) {
+        remedies[one["change"].get<std::string>()] = one["subject"].get<std::string>();
+    }
+    EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
+    EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
+    EXPECT_FALSE(parsed(helps)["remediesTried"].empty()) << helps.body;
+    EXPECT_TRUE(named[0]["stops"].empty()) << helps.body;
+    net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
+    EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
+}
+
 aio::Task<void> explain_waiting(Daemon& daemon) {
     net::HttpResponse first = co_await daemon.create(training_yaml("first", 8, 2));
     EXPECT_EQ(first.status, 201) << first.body;
@@ -104,18 +120,7 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
         << running.body;
 
-    net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
-    std::map<std::string, std::string> remedies;
-    const nlohmann::json named = parsed(helps)["remedies"];
-    for (const auto& one : named) {
-        remedies[one["change"].get<std::string>()] = one["subject"].get<std::string>();
-    }
-    EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
-    EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
-    EXPECT_FALSE(parsed(helps)["remediesTried"].empty()) << helps.body;
-    EXPECT_TRUE(named[0]["stops"].empty()) << helps.body;
-    net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
-    EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
+    co_await expect_remedies(daemon);
 
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/second/logs");
     EXPECT_EQ(parsed(logs)["logs"].size(), 0u);

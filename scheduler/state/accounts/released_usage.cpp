@@ -24,7 +24,7 @@ ReleasedUsage::OfQueue& ReleasedUsage::of(QueueId queue) {
 
 namespace {
 
-// Of the period under way, to a pod that holds, or that would from now on.
+// GPU time of the current period that is committed to the pod, or would be if it began now.
 GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodRow& pod,
                      bool is_to_come) {
     if (budget == nullptr) return {};
@@ -94,7 +94,7 @@ void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, con
     if (!job.queue.exists()) return;
     const std::pair in_pool{job.tenant, job.pool};
     add_in_pool(in_pool, shape.gpus * sign);
-    // One more like it is a further rank, whatever the one that it is like is.
+    // One more pod like this one is a further rank, whichever rank this one is.
     const bool comes_to_grow = job.record && grows_with_demand(job.record->spec, pod.facts.rank);
     const bool grows =
         kind == Kind::to_come ? comes_to_grow : pod.grows_with_demand || kind == Kind::further;

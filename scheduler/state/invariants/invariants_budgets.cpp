@@ -1,4 +1,4 @@
-// I21: what is committed of a budget is what its pods will hold, and no turn of it is missed.
+// I21: the committed part of a budget is what its pods will use, and no end of a period is missed.
 
 #include <algorithm>
 

@@ -10,10 +10,10 @@ namespace {
 
 struct Held {
     GpuMilli gpus;
-    GpuMilli nominated;  // of these
+    GpuMilli nominated;  // part of `held`
 };
 
-// By the queue's jobs and those below it; none: by all of the pool's queues.
+// Held by the jobs of the queue and of the queues below it; none: by all queues of the pool.
 Held held_below(const ClusterState& state, QueueId queue, std::string_view model, PoolId pool) {
     const auto counts = [&](const JobRow& job) {
         if (!queue.exists()) return job.queue.exists() && job.pool == pool;
@@ -45,8 +45,7 @@ bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHoldi
     return model.held == held.gpus && model.nominated == held.nominated;
 }
 
-// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept without
-// them.
+// What is reserved when the nominated pods are gone equals what is reserved without nominations.
 bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom& room) {
     ReleasedUsage nominated;
     for (const JobId id : state.nominations.nominated_jobs()) {

@@ -6,7 +6,7 @@ namespace gpuctl {
 namespace {
 
 constexpr std::int64_t kMsPerSecond = 1'000;
-constexpr std::int64_t kLongest = 366LL * 24 * 3600;  // beyond, the sums could overflow
+constexpr std::int64_t kLongest = 366LL * 24 * 3600;  // beyond this, the sums could overflow
 
 std::int64_t seconds(std::int64_t ms) { return (ms + kMsPerSecond - 1) / kMsPerSecond; }
 

@@ -27,7 +27,7 @@ std::optional<GangSize> Gangs::gang_of(const JobRow& job) const {
         for (const RoleMinimum& minimum : facts.gang_roles) size.add(minimum);
     }
     if (!is_gang) return std::nullopt;
-    const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods (ruling 8)
+    const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods
     const auto note = state_.nodes.outside().gang_notes.find(job.key);
     const bool is_derived =
         note != state_.nodes.outside().gang_notes.end() && note->second.is_derived;

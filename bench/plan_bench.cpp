@@ -102,7 +102,7 @@ void search(benchmark::State& run) {
         Transaction attempt{capacity, log};
         for (int i = 0; i < 1000; ++i, ++placed) {
             const Placer::Spot spot = placer.best(state, capacity, pool, id);
-            attempt.take(spot.node.value(), shape.needs, 1, spot.device);
+            attempt.occupy(spot.node.value(), shape.needs, 1, spot.device);
         }
     }
     run.SetItemsProcessed(placed);

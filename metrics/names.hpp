@@ -90,7 +90,7 @@ namespace gpuctl::metrics {
     X(pool_nodes_excess, "gpuctld_pool_overcommitted_nodes", gauge, "", "pool", none,              \
       "Nodes whose pods, including those of other schedulers, request more than the node offers.") \
     X(queue_gpus, "gpuctld_queue_gpus", gauge, "", "pool queue state", none,                       \
-      "GPUs of a queue by state (held; claimed: nominated while victims terminate; guaranteed; "   \
+      "GPUs of a queue by state (held; nominated: while victims terminate; guaranteed; "           \
       "waiting).")                                                                                 \
     X(queue_budget, "gpuctld_queue_budget_gpu_seconds", gauge, "seconds", "pool queue state",      \
       none,                                                                                        \
@@ -151,7 +151,7 @@ namespace gpuctl::metrics {
     X(cache_watch_errors, "gpuctld_cache_watch_errors_total", counter, "", "resource", none,       \
       "Watches that failed.")                                                                      \
     X(cache_events, "gpuctld_cache_events_total", counter, "", "resource result", none,            \
-      "Watch events by result (told, unchanged).")                                                 \
+      "Watch events by result (changed, unchanged).")                                              \
     X(user_events, "gpuctld_user_events_total", counter, "", "result", none,                       \
       "Kubernetes events for users by result (written, failed, dropped).")
 

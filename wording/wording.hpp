@@ -33,7 +33,8 @@ Error error_of(const Refusal& refusal);
 std::string rollback_text();
 
 // "0/5 nodes are available: 2 Insufficient nvidia.com/gpu, 3 node(s) were unschedulable.
-// <sentence>"
+// <sentence>". The first sentence has the form and the words of kube-scheduler, which tools look
+// for.
 std::string kubernetes_message(const Explanation& explanation);
 
 }  // namespace gpuctl::wording

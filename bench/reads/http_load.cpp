@@ -198,11 +198,11 @@ private:
                 }
                 continue;
             }
-            if (as != kFollower) take(connections_[as], static_cast<std::size_t>(got));
+            if (as != kFollower) receive_bytes(connections_[as], static_cast<std::size_t>(got));
         }
     }
 
-    void take(Connection& one, std::size_t count) {
+    void receive_bytes(Connection& one, std::size_t count) {
         one.received.append(buffer_.data(), count);
         const Answer answer = answer_in(one.received);
         if (answer.size == 0) return;

@@ -54,7 +54,7 @@ void fill_queue(Recorder& recorder, const QueueView& queue) {
         recorder.gauge(Metric::queue_gpus, {queue.pool, queue.name, state}).set(gpus(amount));
     };
     gpus_in("held", queue.held);
-    gpus_in("claimed", queue.nominated);
+    gpus_in("nominated", queue.nominated);
     gpus_in("guaranteed", queue.guaranteed);
     gpus_in("waiting", queue.gpus_waiting);
     recorder.gauge(Metric::queue_jobs, {queue.pool, queue.name, "waiting"})

@@ -82,7 +82,7 @@ void fill_cache(metrics::Recorder& recorder, const std::string& resource,
     recorder.gauge(Metric::cache_objects, {resource}).set(static_cast<double>(figures.objects));
     recorder.counter(Metric::cache_lists, {resource}).raise_to(figures.lists);
     recorder.counter(Metric::cache_watch_errors, {resource}).raise_to(figures.watch_errors);
-    recorder.counter(Metric::cache_events, {resource, "told"})
+    recorder.counter(Metric::cache_events, {resource, "changed"})
         .raise_to(figures.events - std::min(figures.events, figures.events_unchanged));
     recorder.counter(Metric::cache_events, {resource, "unchanged"})
         .raise_to(figures.events_unchanged);

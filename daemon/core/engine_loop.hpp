@@ -210,10 +210,10 @@ aio::Task<Result<QueryResult<T>>> EngineLoop::query(std::function<T(const Engine
     // Shared with the worker, which may finish after the deadline.
     const auto value = std::make_shared<std::optional<T>>();
     const Sequence next = taken_until_;
-    Replica::Work keep = [value, work = std::move(work)](const Engine& engine) {
+    Replica::Work store_result = [value, work = std::move(work)](const Engine& engine) {
         value->emplace(work(engine));
     };
-    Result<void> answered = co_await ask_replica(std::move(keep), deadline);
+    Result<void> answered = co_await ask_replica(std::move(store_result), deadline);
     if (!answered) co_return answered.error();
     co_return QueryResult<T>{std::move(**value), next};
 }

@@ -146,7 +146,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order)
     Step made = co_await apply(paths.object, std::move(*body), order.epoch);
     if (!made.ok && !made.retryable) {
         // The last attempt was refused; an earlier one, whose answer was lost, may have created it.
-        Step there = co_await look_at(paths.object, job.uid);
+        Step there = co_await read_object(paths.object, job.uid);
         if (there.retryable || (there.ok && there.found)) made = std::move(there);
     }
     if (!made.ok || !needs_service(job.spec)) co_return made;
@@ -193,7 +193,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::ensure_priority_class(JobPriority 
     co_return Step{};
 }
 
-aio::Task<WorkloadMaker::Step> WorkloadMaker::look_at(std::string path, std::string job_uid) {
+aio::Task<WorkloadMaker::Step> WorkloadMaker::read_object(std::string path, std::string job_uid) {
     auto found = co_await client_.get(path, call_deadline());
     Step step;
     if (!found) {
@@ -212,7 +212,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
     // The name is the job's id over all kinds of workload in its namespace.
     for (const JobKind kind : {JobKind::training, JobKind::inference, JobKind::notebook}) {
         const WorkloadPaths paths = workload_paths(kind, job.spec.key);
-        Step step = co_await look_at(paths.object, job.uid);
+        Step step = co_await read_object(paths.object, job.uid);
         if (!step.ok && step.message.empty()) {
             step.message = std::string(paths.kind) + " " + to_string(job.spec.key) +
                            " exists already and was not created for this job";
@@ -229,7 +229,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
 // and delete the Service with the job.
 aio::Task<WorkloadMaker::Step> WorkloadMaker::check_service(JobRecord job) {
     const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
-    Step step = co_await look_at(paths.service, job.uid);
+    Step step = co_await read_object(paths.service, job.uid);
     if (step.ok || !step.message.empty()) co_return step;
     const std::string name =
         "Service " + job.spec.key.namespace_name + paths.service.substr(paths.service.rfind('/'));

@@ -63,7 +63,7 @@ private:
     // ok: no object of this name, or one of this job (then with its uid).
     aio::Task<Step> check_name(JobRecord job);
     aio::Task<Step> check_service(JobRecord job);
-    aio::Task<Step> look_at(std::string path, std::string job_uid);
+    aio::Task<Step> read_object(std::string path, std::string job_uid);
     aio::Task<Step> apply(std::string path, std::string body, Epoch epoch, bool is_dry_run = false);
 
     aio::Task<Step> remove_steps(DeleteWorkload order);

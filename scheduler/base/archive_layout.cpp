@@ -109,7 +109,7 @@ private:
             case 'e':
                 layout.kind = Kind::enumeration;
                 expect('(');
-                while (ok_ && !take(')')) layout.names.push_back(name_before(','));
+                while (ok_ && !accept_character(')')) layout.names.push_back(name_before(','));
                 break;
             case '[':
                 layout.kind = Kind::list;
@@ -140,7 +140,7 @@ private:
                 break;
             case '<':
                 layout.kind = Kind::structure;
-                while (ok_ && !take('>')) {
+                while (ok_ && !accept_character('>')) {
                     layout.names.push_back(name_before(':'));
                     parts(1);
                     expect(';');
@@ -156,13 +156,13 @@ private:
         ok_ = false;
         return {};
     }
-    bool take(char wanted) {
+    bool accept_character(char wanted) {
         if (text_.empty() || text_.front() != wanted) return false;
         text_.remove_prefix(1);
         return true;
     }
     void expect(char wanted) {
-        if (!take(wanted)) ok_ = false;
+        if (!accept_character(wanted)) ok_ = false;
     }
     std::string name_before(char end) {
         const std::size_t length = text_.find(end);

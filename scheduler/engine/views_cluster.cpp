@@ -17,7 +17,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     const Capacity& capacity = state.nodes.capacity();
     for (const PodId id : node.pods) {
         // nominated: it is not on the node yet
-        if (state.pod(id).bind.state == BindState::claimed) continue;
+        if (state.pod(id).bind.state == BindState::nominated) continue;
         for (const Need& need : state.shape_of(id).needs) {
             switch (capacity.kind(need.column)) {
                 case ColumnKind::cpu:
@@ -102,7 +102,7 @@ GpuMilli gpus_nominated_on(const ClusterState& state, const NodeRow& node) {
     GpuMilli sum;
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.bind.state == BindState::claimed) sum += state.shape_of(pod).gpus;
+        if (pod.bind.state == BindState::nominated) sum += state.shape_of(pod).gpus;
     }
     return sum;
 }

@@ -53,7 +53,7 @@ void add_gang(const ClusterState& state, const JobRow& job, JobView& view) {
     }
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool holds = pod.node.exists() && pod.bind.state != BindState::claimed;
+        const bool holds = pod.node.exists() && pod.bind.state != BindState::nominated;
         if (holds || pod.facts.phase == PodPhase::succeeded) ++ranks[pod.facts.role];
     }
     for (const RoleMinimum& role : gang->roles) view.roles.push_back({role, ranks[role.role]});
@@ -184,7 +184,7 @@ Starts starts(const ClusterState& state, const Positions& positions) {
 PodView pod_view(const ClusterState& state, PodId id) {
     const PodRow& pod = state.pod(id);
     PodView view{pod.facts, pod.bind.state, std::string{shown_node(state, pod)}, kNoDevice};
-    const bool is_there = pod.node.exists() && pod.bind.state != BindState::claimed;
+    const bool is_there = pod.node.exists() && pod.bind.state != BindState::nominated;
     if (is_there) view.gpu_device = pod.gpu_device;
     return view;
 }

@@ -62,7 +62,7 @@ void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         const GpuMilli gpus = state.shape_of(pod).gpus;
-        if (pod.bind.state == BindState::claimed) work.gpus_nominated += gpus;
+        if (pod.bind.state == BindState::nominated) work.gpus_nominated += gpus;
         if (pod.node.exists()) work.gpus_held += gpus;
         if (pod.facts.terminating) continue;
         if (pod.bind.state == BindState::waiting) {

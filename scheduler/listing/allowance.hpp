@@ -19,7 +19,7 @@ public:
     static constexpr std::int64_t kSavedMost = 40'000'000;  // ns
 
     // True: the amount was available and has been spent.
-    bool take(std::int64_t cost_ns, Instant now) {
+    bool spend(std::int64_t cost_ns, Instant now) {
         if (now > seen_) {
             const std::int64_t ms = std::min<std::int64_t>((now - seen_).ms(), 10'000);
             left_ns_ = std::min(left_ns_ + ms * kNsPerMs, kSavedMost);

@@ -30,7 +30,7 @@ Reason ClassReasons::read(const ClusterState& state, JobId job, std::uint64_t se
         if (known.revision == revision && known.second == second) return known.reason;
         const PoolId pool = state.job(job).pool;
         const std::int64_t nodes = pool.exists() ? state.pool(pool).nodes : 0;
-        if (!allowance_.take(kExplanationNs + nodes * kNodeNs, state.now())) return known.reason;
+        if (!allowance_.spend(kExplanationNs + nodes * kNodeNs, state.now())) return known.reason;
     }
     state.waiting.read_readiness(job, ready_);
     const std::vector<Explanation> all = blockers(state, job, ready_, &eligibility_);

@@ -2,7 +2,7 @@
 
 namespace gpuctl {
 
-void EndedPodNames::note(const FinishedJob& job) {
+void EndedPodNames::record_job(const FinishedJob& job) {
     forget(job.key);
     for (const EndedPod& pod : job.ended_pods) {
         if (begins_with_job(pod)) continue;

@@ -13,7 +13,7 @@ namespace gpuctl {
 
 class EndedPodNames {
 public:
-    void note(const FinishedJob& job);  // replaces the previous entry of the job
+    void record_job(const FinishedJob& job);  // replaces the previous entry of the job
     void forget(const ObjectKey& job);
     // Keys of jobs with a pod of this name; null: there is none.
     [[nodiscard]] const std::set<ObjectKey>* jobs_of(const ObjectKey& pod) const;

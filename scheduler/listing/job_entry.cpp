@@ -26,7 +26,7 @@ void add_load(const ClusterState& state, const PodRow& pod, JobLoad& load) {
         const Resources& request = pod.facts.request;
         load.on_nodes.add({gpus_total(request), request.cpu, request.memory});
     }
-    if (pod.bind.state == BindState::claimed) load.gpus_nominated += gpus;
+    if (pod.bind.state == BindState::nominated) load.gpus_nominated += gpus;
     if (pod.facts.terminating) return;
     if (pod.bind.state == BindState::waiting) {
         load.waits = true;
@@ -47,7 +47,7 @@ JobEntry named(const ObjectKey& key) {
 }  // namespace
 
 std::string_view shown_node(const ClusterState& state, const PodRow& pod) {
-    if (pod.bind.state == BindState::claimed) return {};
+    if (pod.bind.state == BindState::nominated) return {};
     if (pod.node.exists()) return state.node(pod.node).facts.name;
     const bool is_node_reported =
         pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;

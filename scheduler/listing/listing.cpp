@@ -26,7 +26,7 @@ void Listing::build() {
     for (const auto& [key, job] : summaries) {
         entries.push_back(EntryReader::read(job, names_));
         sums_.add(entries.back());
-        ended_pods_.note(job);
+        ended_pods_.record_job(job);
     }
     index_.fill(std::move(entries));
     for (std::uint32_t slot = 0; slot < state_.nodes.node_slots(); ++slot) {
@@ -38,7 +38,7 @@ void Listing::refresh(std::uint64_t revision) {
     revision_ = revision;
     if (behind() == 0) return;
     StateChanges& changes = state_.jobs.changes(Key<Listing>{});
-    changes.jobs().take(changed_);
+    changes.jobs().move_into(changed_);
     changed_summaries_.clear();
     changed_summaries_.swap(changes.summaries());
     // A name belongs to a job or to a summary: the old entry is removed before the new one is
@@ -84,7 +84,7 @@ void Listing::update_summary(const ObjectKey& key) {
     JobEntry entry = EntryReader::read(*job, names_);
     sums_.add(entry);
     index_.put(std::move(entry));
-    ended_pods_.note(*job);
+    ended_pods_.record_job(*job);
 }
 
 void Listing::add_with_pod(const ObjectKey& pod, std::vector<const JobEntry*>& out) const {
@@ -126,7 +126,7 @@ void Listing::read_with_pod(std::string_view namespace_name, std::string_view po
 
 const PoolSums& Listing::pools() {
     if (!state_.jobs.changes().nodes().empty()) {
-        state_.jobs.changes(Key<Listing>{}).nodes().take(changed_nodes_);
+        state_.jobs.changes(Key<Listing>{}).nodes().move_into(changed_nodes_);
         for (const NodeId id : changed_nodes_) pools_.put(id, glance_at(state_, id));
     }
     return pools_;

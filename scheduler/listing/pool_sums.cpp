@@ -18,7 +18,7 @@ ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& nomin
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
         const Shape& shape = state.shape_of(pod);
-        if (pod.bind.state == BindState::claimed) {
+        if (pod.bind.state == BindState::nominated) {
             nominated += shape.gpus;
             continue;
         }

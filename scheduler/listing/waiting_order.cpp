@@ -135,7 +135,7 @@ void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint6
         if (queue.revision == revision && queue.second == second) return;
         const auto groups = static_cast<std::int64_t>(queue.groups.size());
         const auto depth = static_cast<std::int64_t>(std::bit_width(queue.groups.size()));
-        if (!allowance_.take(groups * depth * kComparisonNs, state.now())) return;
+        if (!allowance_.spend(groups * depth * kComparisonNs, state.now())) return;
     }
     queue.revision = revision;
     queue.second = second;

@@ -44,12 +44,12 @@ namespace gpuctl {
       "its queue has sub-queues and takes no jobs")                                               \
     X(reserved, "reserved", true, "its room is reserved for the head-of-line job")                \
     X(short_work_first, "short_work_first", true, "the free GPUs are reserved for short jobs")    \
-    X(room_nominated, "room_claimed", false, "pods are being evicted to make room for it")        \
+    X(room_nominated, "room_nominated", false, "pods are being evicted to make room for it")      \
     X(topology_insufficient, "topology_insufficient", true,                                       \
       "its ranks find room, but not in the topology they require")                                \
     X(maintenance, "maintenance", true, "its nodes are closed for maintenance, or soon will be")  \
     X(set_aside, "set_aside", true, "its nodes are reserved for other jobs at that time")         \
-    X(reserved_for_growth, "kept_for_growth", true,                                               \
+    X(reserved_for_growth, "reserved_for_growth", true,                                           \
       "the free GPUs are reserved for services and growing elastic jobs")                         \
     X(budget_spent, "budget_spent", false,                                                        \
       "the GPU-hours left to its queue or namespace are not enough for it")                       \
@@ -80,10 +80,13 @@ constexpr const ReasonRow& row_of(Reason reason) {
     return kReasons[static_cast<std::size_t>(reason)];
 }
 constexpr std::string_view to_string(Reason reason) { return row_of(reason).label; }
-// The names in layouts of archives: a label is never reused with another meaning.
+// The names in layouts of archives. A name is never changed, nor reused with another meaning: two
+// reasons have another label now.
 inline std::vector<std::string_view> archive_enumerators(Reason) {
     std::vector<std::string_view> names;
     for (const ReasonRow& row : kReasons) names.push_back(row.label);
+    names[static_cast<std::size_t>(Reason::room_nominated)] = "room_claimed";
+    names[static_cast<std::size_t>(Reason::reserved_for_growth)] = "kept_for_growth";
     return names;
 }
 

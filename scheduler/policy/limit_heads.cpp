@@ -113,7 +113,7 @@ bool LimitHeads::has_answer_in_other_pool(const ClusterState& state, ClassId id)
     });
 }
 
-void LimitHeads::note(const ClusterState& state, ClassId head) {
+void LimitHeads::add_head(const ClusterState& state, ClassId head) {
     heads_.push_back(head);
     jobs_.push_back(state.waiting.book().at(head).jobs.begin()->job);
 }

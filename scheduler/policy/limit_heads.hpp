@@ -24,7 +24,7 @@ public:
     void look_for_all() { looks_for_all_ = true; }
     // Adds a job with a reservation of nodes: the rest of its limits is reserved for it, too.
     void note_head_reservation(JobId job) { jobs_.push_back(job); }
-    void note(const ClusterState& state, ClassId head);
+    void add_head(const ClusterState& state, ClassId head);
     // Passes over a head for which nothing can be reserved, because the time at which it fits is
     // unknown. The next class is tried.
     void pass(ClassId head) { passed_.push_back(head); }

@@ -45,7 +45,7 @@ std::int64_t compute_recent_share(const Load& held, Usage usage, Instant now, Du
                                   const Load& whole) {
     const std::int64_t tick = tick_ms(half_life);
     if (tick == 0 || has_fault(SeededFault::equal_shares_by_age)) return 0;
-    usage.note(held, now);
+    usage.accumulate(held, now);
     const UsageAmounts of = amounts_of(whole);
     Wide most = 0;
     for (std::size_t i = 0; i < of.size(); ++i) {

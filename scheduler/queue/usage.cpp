@@ -27,7 +27,7 @@ UsageAmounts amounts_of(const Load& held) {
     return {clamp(held.gpus.value()), clamp(held.cpu.value()), clamp(held.memory.value() >> 20)};
 }
 
-void Usage::note(const Load& held, Instant now) {
+void Usage::accumulate(const Load& held, Instant now) {
     const std::int64_t ms = (now - since).ms();
     since = now;
     if (ms == 0) return;
@@ -38,7 +38,7 @@ void Usage::note(const Load& held, Instant now) {
 }
 
 void Usage::finish(const Load& held, std::int64_t tick, std::int64_t from, std::int64_t to) {
-    note(held, Instant{(from + 1) * tick});
+    accumulate(held, Instant{(from + 1) * tick});
     const UsageAmounts amounts = amounts_of(held);
     for (std::size_t i = 0; i < amounts.size(); ++i) {
         mean[i] = after_tick(

@@ -50,7 +50,7 @@ struct Usage {
     Instant since;
 
     // Must be called before the held amount changes.
-    void note(const Load& held, Instant now);
+    void accumulate(const Load& held, Instant now);
     // Ends the tick `from` and every tick before `to`; `held` was constant during these ticks.
     void finish(const Load& held, std::int64_t tick, std::int64_t from, std::int64_t to);
     friend auto operator<=>(const Usage&, const Usage&) = default;

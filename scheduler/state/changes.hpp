@@ -1,11 +1,11 @@
 #pragma once
-// Which jobs and nodes have changed since an index over the state was last brought up to date. Each
-// is noted once, however often it changes; nothing is noted until the first reader asks for it, so
-// that a state without a reader pays for a test of a flag.
+// The jobs and nodes that have changed since an index over the state was last updated. Each is
+// listed once, however often it changes. Nothing is collected before the first reader asks for it,
+// so that a state without a reader pays only for a test of a flag.
 //
-// A job is noted when its row, a pod of it or its place in a queue changes, when it is made and
-// when it is gone: the reader looks at the row, and knows a vacant or reused one by its arrival.
-// No part of the image. Owner, thread: ClusterState's.
+// A job is listed when its row, one of its pods or its place in a queue changes, when it is created
+// and when it is removed. The reader reads the row, and recognizes a vacant or reused one by its
+// arrival. No part of the image. Owner, thread: ClusterState's.
 
 #include <cstdint>
 #include <utility>
@@ -19,14 +19,14 @@ namespace gpuctl {
 template <typename Id>
 class ChangedIds {
 public:
-    void note(Id id) {
+    void add(Id id) {
         if (id.value() >= is_noted_.size()) is_noted_.resize(id.value() + 1);
         if (std::exchange(is_noted_[id.value()], std::uint8_t{1}) == 0) ids_.push_back(id);
     }
     [[nodiscard]] bool empty() const { return ids_.empty(); }
     [[nodiscard]] std::size_t size() const { return ids_.size(); }
-    // Swaps them out, in the order in which they changed first; `out` lends its memory.
-    void take(std::vector<Id>& out) {
+    // Moves the ids out, in the order of their first change. Later ids use the memory of `out`.
+    void move_into(std::vector<Id>& out) {
         out.clear();
         out.swap(ids_);
         for (const Id id : out) is_noted_[id.value()] = 0;
@@ -39,16 +39,16 @@ private:
 
 class StateChanges {
 public:
-    // From here on changes are noted.
+    // Changes are collected from now on.
     void collect() { collects_ = true; }
 
-    void note(JobId job) {
-        if (collects_ && job.exists()) jobs_.note(job);
+    void add(JobId job) {
+        if (collects_ && job.exists()) jobs_.add(job);
     }
-    void note(NodeId node) {
-        if (collects_ && node.exists()) nodes_.note(node);
+    void add(NodeId node) {
+        if (collects_ && node.exists()) nodes_.add(node);
     }
-    // The summary of a finished job, which has no id: it came, changed or is gone.
+    // The summary of a finished job, which has no id: it was added, changed or removed.
     void note_summary(const ObjectKey& job) {
         if (collects_) summaries_.push_back(job);
     }

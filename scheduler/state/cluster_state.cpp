@@ -1,4 +1,4 @@
-// Entry of events, leadership, timers.
+// Routes events to the parts; leadership and timers.
 
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/base/seeded_faults.hpp"
@@ -14,7 +14,7 @@ ClusterState::ClusterState() {
     (void)tree.pool_named(kDefaultPool);
 }
 
-// Which part handles an event first; it calls those that the event concerns too.
+// The part that handles an event first. It calls the other parts that the event concerns.
 struct ClusterState::Router {
     ClusterState& state;
     EffectList& effects;
@@ -62,8 +62,8 @@ void ClusterState::on(const CacheSynced&, EffectList&) { session.note_synced(); 
 
 void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
     if (!session.note_leadership(event.leading, event.epoch)) return;
-    // What an earlier term sent may or may not have arrived. Binds stay assumed and are sent again
-    // by the next Plan; workloads at once. Both are idempotent by uid.
+    // Effects of an earlier term may or may not have been carried out. Binds stay assumed and are
+    // sent again by the next Plan; workloads are sent again at once. Both are idempotent by uid.
     for (const auto& [key, id] : jobs.job_ids()) {
         if (has_fault(SeededFault::forget_open_workloads)) break;
         workloads.forget_answer(id);

@@ -1,7 +1,7 @@
 #pragma once
-// Everything the engine knows and has decided, as parts that each own their rows, their index and
-// their transitions (ADR 0037). This class routes an event to the parts that it concerns, and makes
-// and reads snapshots. apply() never plans.
+// Everything the engine knows and has decided. It consists of parts, each of which owns its rows,
+// its indexes and their transitions (ADR 0037). This class routes an event to the parts that it
+// concerns, and makes and reads snapshots. apply() never plans.
 //
 // Lifecycle, owner, thread: the Engine's.
 

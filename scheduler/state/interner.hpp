@@ -1,6 +1,6 @@
 #pragma once
-// Names to dense ids and back. Ids are handed out in order of first use and never taken back: the
-// sets are small (pools, queues, tenants, resources) and chosen by administrators or namespaces.
+// Names to dense ids and back. Ids are assigned in order of first use and never reused: the sets
+// are small (pools, queues, tenants, resources) and chosen by administrators or namespaces.
 
 #include <functional>
 #include <map>

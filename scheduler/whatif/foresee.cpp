@@ -86,7 +86,7 @@ private:
     void note_end(PodId id) {
         const ClusterState& state = trial_.state();
         const PodRow& pod = state.pod(id);
-        if (!pod.node.exists() || pod.bind.state == BindState::claimed) return;
+        if (!pod.node.exists() || pod.bind.state == BindState::nominated) return;
         Instant end = end_of(state, pod, pace_);
         if (pod.facts.terminating) {
             const Instant gone = state.now() + pod.facts.stop_grace;

@@ -144,12 +144,12 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
     if (!can_be_limited) return out;
     // What is reserved for other queues cannot be raised, but evictions may make room in it. A
     // trial shows whether raising the other limits is sufficient.
-    const auto take = [&](const LimitHit& hit) {
+    const auto add_limit = [&](const LimitHit& hit) {
         if (limit_row(hit.kind).raise != nullptr) out.push_back(in_way(state, job, hit));
         return true;
     };
-    visit_limits(state, job, asked(state, ready), take);
-    visit_model_limits(state, job, asked(state, ready), take);
+    visit_limits(state, job, asked(state, ready), add_limit);
+    visit_model_limits(state, job, asked(state, ready), add_limit);
     return out;
 }
 

@@ -68,8 +68,8 @@ bool are_left_alone(const ClusterState& before, const ClusterState& after, const
 
 // The old and new nodes of the job's pods; none: a pod found no node, or all returned to their old
 // nodes.
-std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& before,
-                                const ClusterState& after) {
+std::optional<MovedJob> read_moved_job(const EvictionUnit& unit, const ClusterState& before,
+                                       const ClusterState& after) {
     const JobRow& job = before.job(unit.job);
     MovedJob out{job.key, static_cast<bool>(job.record), unit.gpus, unit.cost_gpu_ms, {}};
     bool has_moved = false;
@@ -113,7 +113,7 @@ std::optional<std::vector<MovedJob>> simulate_moves(Question& question, const Mo
     }
     std::vector<MovedJob> out;
     for (const EvictionUnit* unit : plan.moved) {
-        std::optional<MovedJob> job = look_at(*unit, before, after);
+        std::optional<MovedJob> job = read_moved_job(*unit, before, after);
         if (!job) return std::nullopt;
         out.push_back(std::move(*job));
     }

@@ -44,7 +44,7 @@ Duration kept(const PodFacts& facts, Duration done) {
     return interval_ms > 0 ? Duration{done.ms() / interval_ms * interval_ms} : Duration{};
 }
 
-void PastCollector::take(const Input& input) {
+void PastCollector::add_input(const Input& input) {
     if (input.now < since_ && window_.exported.empty()) {
         step(input);
         leads_up_ = true;

@@ -56,7 +56,7 @@ Duration kept(const PodFacts& facts, Duration done);
 class PastCollector {
 public:
     PastCollector(Engine engine, Instant since) : engine_(std::move(engine)), since_(since) {}
-    void take(const Input& input);
+    void add_input(const Input& input);
     // Ends the window at `until`, even if the last input is older: waiting jobs wait until then. An
     // empty `exported` means that the journal does not cover the window.
     [[nodiscard]] PastWindow finish(Instant until) &&;

@@ -4,8 +4,8 @@
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
-Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
-                   Instant now, GoOn go_on) {
+Result<Answer> simulate_submission(std::string_view exported, const JobRecord& job,
+                                   const std::string& label_prefix, Instant now, GoOn go_on) {
     Result<Trial> trial = Trial::of(exported, now);
     if (!trial) return trial.error();
     const ObjectKey& key = job.spec.key;

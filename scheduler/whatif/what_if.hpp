@@ -36,7 +36,7 @@ struct Answer {
 
 // `exported`: Engine::export_state(). It must not contain a job of this name, and it is not
 // changed. Errors: JournalDamaged, JobExists.
-Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
-                   Instant now, GoOn go_on = {});
+Result<Answer> simulate_submission(std::string_view exported, const JobRecord& job,
+                                   const std::string& label_prefix, Instant now, GoOn go_on = {});
 
 }  // namespace gpuctl::whatif

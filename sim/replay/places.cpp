@@ -20,7 +20,7 @@ void Places::clear() {
     free_total_ = total();
 }
 
-std::optional<Spread> Places::take(std::int32_t gpus) {
+std::optional<Spread> Places::allocate(std::int32_t gpus) {
     if (gpus > free_total_) return std::nullopt;
     std::optional<Spread> spread =
         placing_ == Placing::pooled ? Spread{-1, gpus, {}} : take_packed(gpus);

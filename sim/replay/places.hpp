@@ -25,7 +25,7 @@ class Places {
 public:
     Places(std::int32_t nodes, std::int32_t gpus_per_node, Placing placing);
 
-    [[nodiscard]] std::optional<Spread> take(std::int32_t gpus);
+    [[nodiscard]] std::optional<Spread> allocate(std::int32_t gpus);
     // Takes exactly these GPUs. False, without any change, if one of them is not free.
     [[nodiscard]] bool take_ceded(const Spread& spread);
     void give_back(const Spread& spread);

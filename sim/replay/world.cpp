@@ -49,7 +49,7 @@ std::optional<Error> World::find_impossible() const {
         // By its curve the job may run on other sizes than the size that its user chose.
         const bool by_curve = settings_.elastic && job.curve.exists();
         const auto least = by_curve ? trace_->curves[job.curve.value()].size_min() : job.gpus;
-        const std::optional<Spread> spread = least ? empty.take(*least) : std::nullopt;
+        const std::optional<Spread> spread = least ? empty.allocate(*least) : std::nullopt;
         if (spread) {
             empty.give_back(*spread);
             continue;
@@ -128,7 +128,7 @@ Duration World::limit(JobIndex index) const {
 
 bool World::start(JobIndex index, std::int32_t gpus) {
     GPUCTL_CHECK(state(index).phase == JobPhase::waiting, "only a waiting job can be started");
-    std::optional<Spread> spread = places_.take(gpus);
+    std::optional<Spread> spread = places_.allocate(gpus);
     if (!spread) return false;
     begin(index, std::move(*spread), gpus);
     running_.push_back(index);
@@ -158,7 +158,7 @@ bool World::resize(JobIndex index, std::int32_t gpus) {
     if (gpus == job.gpus) return true;
     const Places before = places_;
     places_.give_back(job.spread);
-    std::optional<Spread> spread = places_.take(gpus);
+    std::optional<Spread> spread = places_.allocate(gpus);
     if (!spread) {
         places_ = before;
         return false;
@@ -177,7 +177,7 @@ void World::arrange(const std::vector<JobIndex>& order) {
     std::vector<JobIndex> fresh;
     for (const JobIndex index : order) {
         if (places_.free() == 0) break;
-        std::optional<Spread> spread = places_.take(job(index).gpus);
+        std::optional<Spread> spread = places_.allocate(job(index).gpus);
         if (!spread) continue;
         at(index).arrangement = arrangement_;
         at(index).spread = std::move(*spread);

@@ -1,4 +1,4 @@
-"""config/deploy.yaml (ruling 33): one kubectl apply, then gpuctld started with exactly the arguments, environment,
+"""config/deploy.yaml: one kubectl apply, then gpuctld started with exactly the arguments, environment,
 configuration and secrets that the API server then has, at exactly the paths, as exactly that service account, in the
 image that the file names (kubelet.py)."""
 

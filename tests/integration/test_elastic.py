@@ -1,4 +1,4 @@
-"""Elastic jobs on a real API server: an Indexed Job grown and shrunk by its own controller (G6, G12)."""
+"""Elastic jobs on a real API server: an Indexed Job grown and shrunk by its own controller."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Log tailing from the kubelet's log endpoint through the API server, and with fifty readers (ruling 30)."""
+"""Log tailing from the kubelet's log endpoint through the API server, and with fifty readers."""
 
 import datetime
 import fcntl

@@ -1,4 +1,4 @@
-"""A lost journal costs history and order, never a job (ruling 22): another gpuctld knows what the first one made."""
+"""A lost journal costs history and order, never a job: another gpuctld knows what the first one made."""
 
 import json
 import shutil

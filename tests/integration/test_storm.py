@@ -1,4 +1,4 @@
-"""kill -9 of the daemon in the middle of a bind storm of gangs (ruling 29).
+"""kill -9 of the daemon in the middle of a bind storm of gangs.
 
 After each kill and restart: the GPU sum of every node stays within what it has, each gang is there whole or
 not at all, the API server accepted exactly one bind per uid, and every acknowledged job is still known.

@@ -1,4 +1,4 @@
-"""config/rbac.yaml is what the code sends (ruling 16): nothing was refused, nothing granted went unused.
+"""config/rbac.yaml is what the code sends: nothing was refused, nothing granted went unused.
 
 Runs last, on the audit logs that all other tests on shared clusters have written; by itself it runs a short
 tour through everything first."""

@@ -71,7 +71,7 @@ public:
             if ((chosen >> i & 1U) == 0) continue;
             for (const std::string& uid : units_[i].pods) {
                 const PodFacts& pod = world_.pods.at(uid);
-                free.at(pod.node).take(pod.request, -1);
+                free.at(pod.node).subtract(pod.request, -1);
             }
         }
         return std::any_of(free.begin(), free.end(), [this](const auto& one) {
@@ -97,7 +97,7 @@ private:
     struct Free {
         std::int64_t gpus = 0;
         std::int64_t cpu = 0;
-        void take(const Resources& what, std::int64_t times) {
+        void subtract(const Resources& what, std::int64_t times) {
             gpus -= gpus_total(what).value() * times;
             cpu -= what.cpu.value() * times;
         }
@@ -108,8 +108,8 @@ private:
     };
     [[nodiscard]] std::map<std::string, Free> free_now() const {
         std::map<std::string, Free> free;
-        for (const auto& [name, facts] : world_.nodes) free[name].take(facts.allocatable, -1);
-        for (const auto& [uid, pod] : world_.pods) free.at(pod.node).take(pod.request, 1);
+        for (const auto& [name, facts] : world_.nodes) free[name].subtract(facts.allocatable, -1);
+        for (const auto& [uid, pod] : world_.pods) free.at(pod.node).subtract(pod.request, 1);
         return free;
     }
     void add_work(const std::string& name) {

@@ -269,7 +269,7 @@ TEST(Parts, the_tournament_agrees_with_costing_every_node) {
                 ASSERT_EQ(answer.device, expected.device);
                 if (!answer.node.exists()) continue;
                 Fragmentation fragmentation;
-                fragmentation.look_at(state, state.nodes.capacity(), pool);
+                fragmentation.update_caches(state, state.nodes.capacity(), pool);
                 const auto cost = [&](std::uint32_t slot) {
                     return fragmentation.cost(state.nodes.capacity(), pool, slot,
                                               state.pods.shapes().at(shape));

@@ -105,7 +105,7 @@ TEST(Usage, depends_on_what_was_held_and_not_on_when_it_is_read) {
         for (std::int64_t change = up_to(12); change > 0; --change) {
             const std::int64_t until = now + up_to(3 * tick);
             for (std::int64_t ms = now + 1; ms <= until; ++ms) {
-                counted.note(held, Instant{ms});
+                counted.accumulate(held, Instant{ms});
                 if (ms / tick == counted_tick) continue;
                 counted.finish(held, tick, counted_tick, ms / tick);
                 counted_tick = ms / tick;
@@ -113,7 +113,7 @@ TEST(Usage, depends_on_what_was_held_and_not_on_when_it_is_read) {
             now = until;
             if (now / tick != tick_now) looked.finish(held, tick, tick_now, now / tick);
             tick_now = now / tick;
-            looked.note(held, Instant{now});
+            looked.accumulate(held, Instant{now});
             held = Load{GpuMilli{up_to(64'000)}, CpuMilli{up_to(9'000)}, Bytes{up_to(9) << 30}};
         }
         RC_ASSERT(looked.mean == counted.mean);

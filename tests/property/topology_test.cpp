@@ -132,7 +132,7 @@ void build(EngineWorld& world, const std::vector<Place>& places) {
     }
 }
 
-std::vector<PodFacts> ask(const Ranks& ranks, const TopologyRules& rules) {
+std::vector<PodFacts> make_ranks(const Ranks& ranks, const TopologyRules& rules) {
     std::vector<PodFacts> all = gang("g", static_cast<int>(ranks.size()), 0);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         all[rank].request = room(ranks[rank], 1, 1, 1);
@@ -160,7 +160,7 @@ TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as
         if (is_mixed) ranks.back() = rng.between(1, 3);
         EngineWorld world;
         build(world, places);
-        world.add(ask(ranks, rules));
+        world.add(make_ranks(ranks, rules));
         world.plan();
         const std::optional<std::size_t> fewest = Oracle{places, ranks, rules, {}}.fewest_racks();
         const bool was_placed = !world.node_of("g-0").empty();
@@ -200,7 +200,7 @@ TEST(Topology, a_lost_rank_returns_to_the_domain_of_its_gang_or_waits) {
         const Ranks ranks(static_cast<std::size_t>(rng.between(2, 4)), rng.between(1, 3));
         EngineWorld world;
         build(world, places);
-        world.add(ask(ranks, rules));
+        world.add(make_ranks(ranks, rules));
         world.run();
         if (world.node_of("g-0").empty()) continue;
         const std::string lost = "g-" + std::to_string(ranks.size() - 1);
@@ -218,7 +218,7 @@ TEST(Topology, a_lost_rank_returns_to_the_domain_of_its_gang_or_waits) {
             places[at].gpus -= ranks[rank];
         }
         places[on].gpus -= ranks[0];
-        PodFacts again = ask(ranks, rules).back();
+        PodFacts again = make_ranks(ranks, rules).back();
         again.uid = again.key.name = "g-again";
         world.add(again);
         world.run();
@@ -241,8 +241,8 @@ TEST(Topology, every_number_of_a_refusal_is_what_the_racks_have) {
         const std::int64_t ranks = rng.between(2, 4);
         EngineWorld world;
         build(world, places);
-        world.add(ask(Ranks(static_cast<std::size_t>(ranks), each),
-                      {TopologyLevel::rack, TopologyLevel::none, TopologyLevel::none}));
+        world.add(make_ranks(Ranks(static_cast<std::size_t>(ranks), each),
+                             {TopologyLevel::rack, TopologyLevel::none, TopologyLevel::none}));
         world.plan();
         const auto view = find_job(world.engine.state(), "team-a", "g");
         if (!view->waiting || view->waiting->reason != Reason::topology_insufficient) continue;

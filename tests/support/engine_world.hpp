@@ -226,43 +226,48 @@ private:
         }
     }
     void check_effect(const Effect& effect) {
-        if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-            ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of an unknown pod";
-            const PodFacts& evicted = pods.at(eviction->pod.uid);
-            const bool is_drained = eviction->preemptor == ObjectKey{};
-            const JobId job = engine.state().jobs.find_job(eviction->job);
-            const bool is_stranded = job.exists() && yields(engine.state().job(job).gang.phase());
-            const JobId by = engine.state().jobs.find_job(eviction->preemptor);
-            const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
-                                         engine.state().job(by).priority > evicted.priority;
-            EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded || is_for_priority)
-                << evicted.uid;
-            EXPECT_TRUE(evicted.has_controller) << evicted.uid;
-            EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
-            evictions[eviction->pod.uid] = *eviction;
-            return;
-        }
+        if (const auto* eviction = std::get_if<EvictPod>(&effect)) return check_eviction(*eviction);
         if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
             EXPECT_NE(resize->from, resize->to) << resize->key.name;
             resizes[resize->key.name] = *resize;
             return;
         }
-        const auto* bind = std::get_if<BindPod>(&effect);
-        if (bind == nullptr) return;
-        ASSERT_TRUE(pods.contains(bind->pod.uid)) << "bind of an unknown pod";
-        const PodFacts& bound = pods.at(bind->pod.uid);
+        if (const auto* bind = std::get_if<BindPod>(&effect)) check_bind(*bind);
+    }
+    void check_eviction(const EvictPod& eviction) {
+        ASSERT_TRUE(pods.contains(eviction.pod.uid)) << "eviction of an unknown pod";
+        const PodFacts& evicted = pods.at(eviction.pod.uid);
+        const bool is_drained = eviction.preemptor == ObjectKey{};
+        const JobId job = engine.state().jobs.find_job(eviction.job);
+        const bool is_stranded = job.exists() && yields(engine.state().job(job).gang.phase());
+        const JobId by = engine.state().jobs.find_job(eviction.preemptor);
+        const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
+                                     engine.state().job(by).priority > evicted.priority;
+        EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded || is_for_priority)
+            << evicted.uid;
+        EXPECT_TRUE(evicted.has_controller) << evicted.uid;
+        EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
+        evictions[eviction.pod.uid] = eviction;
+    }
+    void check_bind(const BindPod& bind) {
+        ASSERT_TRUE(pods.contains(bind.pod.uid)) << "bind of an unknown pod";
+        const PodFacts& bound = pods.at(bind.pod.uid);
         EXPECT_TRUE(bound.node.empty()) << bound.uid << " is bound again";
         EXPECT_FALSE(bound.gated || bound.terminating) << bound.uid;
-        const auto before = pending.find(bind->pod.uid);
+        const auto before = pending.find(bind.pod.uid);
         if (before != pending.end()) {
-            EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
-            EXPECT_EQ(before->second.gpu_device, bind->gpu_device);
-            pending[bind->pod.uid] = *bind;  // it is sent again, not decided again
+            EXPECT_EQ(before->second.node, bind.node) << "an open bind moved to another node";
+            EXPECT_EQ(before->second.gpu_device, bind.gpu_device);
+            pending[bind.pod.uid] = bind;  // it is sent again, not decided again
             return;
         }
-        pending[bind->pod.uid] = *bind;
-        ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
-        const Resources& offered = nodes.at(bind->node).allocatable;
+        pending[bind.pod.uid] = bind;
+        ASSERT_TRUE(nodes.contains(bind.node)) << bind.node;
+        check_ports(bind, bound);
+        check_capacity(bind, bound);
+    }
+    void check_capacity(const BindPod& bind, const PodFacts& bound) {
+        const Resources& offered = nodes.at(bind.node).allocatable;
         std::int64_t cpu = 0, memory = 0, slots = 0;
         // fraction that the pod itself holds
         std::optional<std::pair<std::string, std::int32_t>> part_of;
@@ -271,7 +276,7 @@ private:
         for (const auto& [uid, facts] : pods) {
             const auto open = pending.find(uid);
             const std::string& on = open != pending.end() ? open->second.node : facts.node;
-            if (on != bind->node || is_terminal(facts.phase)) continue;
+            if (on != bind.node || is_terminal(facts.phase)) continue;
             cpu += facts.request.cpu.value();
             memory += facts.request.memory.value();
             ++slots;
@@ -284,12 +289,11 @@ private:
                     gpus[gpu.resource] += std::max(gpu.amount.value(), kGpuMilliPerGpu);
                 }
                 if (device >= 0) on_it += gpu.amount.value();
-                if (uid == bind->pod.uid && device >= 0) part_of = {gpu.resource, device};
+                if (uid == bind.pod.uid && device >= 0) part_of = {gpu.resource, device};
             }
         }
-        check_ports(*bind, bound);
         if (part_of) {
-            EXPECT_LE(parts.at(*part_of), 1000) << "on one GPU of " << bind->node;
+            EXPECT_LE(parts.at(*part_of), 1000) << "on one GPU of " << bind.node;
         }
         EXPECT_LE(cpu, offered.cpu.value());
         EXPECT_LE(memory, offered.memory.value());
@@ -301,7 +305,7 @@ private:
             for (const GpuAmount& gpu : offered.gpus) {
                 if (gpu.resource == resource) has = gpu.amount.value();
             }
-            EXPECT_LE(amount, has) << resource << " of " << bind->node;
+            EXPECT_LE(amount, has) << resource << " of " << bind.node;
         }
     }
 };

@@ -38,6 +38,7 @@ class Bans(unittest.TestCase):
             "logging": "spdlog::info(1);",
             "json": "nlohmann::json j;",
             "floating point": "double share = 0;",
+            "function name": "usage.note(held, now);",
         }
         for rule, code in examples.items():
             with self.subTest(rule=rule):
@@ -76,6 +77,15 @@ class Bans(unittest.TestCase):
     def test_a_shell_is_never_used(self):
         self.assertIn("shell", rules("k8s/x.cpp", 'system("ls");'))
 
+    def test_a_function_is_named_by_a_verb_and_an_object(self):
+        for code in ("void take(int slot);", "FinishedJob FinishedJobs::take(const ObjectKey& key) {", "history.note(run);",
+                     "const auto keep = [&](int x) { f(x); };", "Step step = look_at(path);", "what_if->ask(x);"):
+            with self.subTest(code=code):
+                self.assertIn("function name", rules("k8s/x.cpp", code))
+        for code in ("take_vacancy(id);", "note_change(id);", "int keep = 0;", "give_back(slot);", "// take(x)", 'f("ask(1)");'):
+            with self.subTest(code=code):
+                self.assertEqual(rules("k8s/x.cpp", code), [])
+
     def test_a_seeded_fault_is_asked_for_in_no_header(self):
         code = "#pragma once\nif (has_fault(SeededFault::none)) return;"
         for path in ("scheduler/state/x.hpp", "sim/x.hpp", "bench/x.hpp"):
@@ -109,6 +119,30 @@ class Sizes(unittest.TestCase):
     def test_a_function_that_fits_a_screen_is_not(self):
         code = "void f() {\n" + "    g();\n" * tidy.FUNCTION_LINES_MAX + "}\n"
         self.assertEqual(rules("scheduler/engine/x.cpp", code), [])
+
+    def test_a_method_in_a_class_and_a_test_have_the_same_limit(self):
+        long = "    g();\n" * (tidy.FUNCTION_LINES_MAX + 1)
+        fits = "    g();\n" * tidy.FUNCTION_LINES_MAX
+        heads = ("class A : public B {\npublic:\n    int f() const override {\n%s    }\n};\n",
+                 "namespace x {\nstruct A {\n    A() : a_{1} {\n%s    }\n};\n}\n",
+                 "std::vector<int> f(int a,\n                   int b = {}) {\n%s}\n",
+                 "template <typename T, int N = 3>\nA& operator=(const A& other) {\n%s}\n")
+        for head in heads:
+            with self.subTest(head=head):
+                self.assertIn("function length", rules("scheduler/engine/x.cpp", head % long))
+                self.assertEqual(rules("scheduler/engine/x.cpp", head % fits), [])
+        for head in ("TEST(A, b) {\n%s}\n", "TEST_F(A, b) {\n%s}\n"):
+            self.assertIn("function length", rules("tests/unit/x_test.cpp", head % long))
+
+    def test_what_is_no_function_may_be_longer(self):
+        rows = "    {1, 2},\n" * (tidy.FUNCTION_LINES_MAX + 1)
+        members = "    int a = 0;\n" * (tidy.FUNCTION_LINES_MAX + 1)
+        for code in ("const Row kRows[] = {\n%s};\n" % rows, "inline constexpr auto kRows = std::to_array<Row>({\n%s});\n" % rows,
+                     "BOOST_DESCRIBE_STRUCT(B, (), (a))\n\nclass A {\n%s};\n" % members,
+                     "enum class E : std::uint8_t {\n%s};\n" % ("    a,\n" * 80),
+                     'const char* k = R"(void f() {\n%s})";\n' % members, "// void f() {\n%s// }\n" % members):
+            with self.subTest(code=code[:30]):
+                self.assertEqual(rules("net/x.cpp", code), [])
 
     def test_a_folder_with_too_many_files_is_found(self):
         files = [f"k8s/x{i}.cpp" for i in range(tidy.FOLDER_FILES_MAX + 1)]

@@ -88,7 +88,7 @@ public:
         for (; !failure && at != fs::directory_iterator{}; at.increment(failure)) {
             const std::string name = at->path().filename().string();
             if (name.starts_with('.')) continue;
-            if (Result<void> taken = take(at->path(), prefix + name); !taken) return taken;
+            if (Result<void> taken = read_entry(at->path(), prefix + name); !taken) return taken;
         }
         if (failure) return unreadable(shown(prefix), failure.message());
         open_.pop_back();
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    Result<void> take(const fs::path& path, const std::string& name) {
+    Result<void> read_entry(const fs::path& path, const std::string& name) {
         std::error_code failure;
         const fs::path real = fs::canonical(path, failure);
         if (failure) return unreadable(shown(name), failure.message());

@@ -39,7 +39,7 @@ Result<whatif::Preview> make_preview(const std::string& directory, Instant since
     std::optional<whatif::PastCollector> collector;
     journal::PastReader reader;
     reader.begin = [&](Engine engine) { collector.emplace(std::move(engine), since); };
-    reader.next = [&](const Input& input) { collector->take(input); };
+    reader.next = [&](const Input& input) { collector->add_input(input); };
     reader.go_on = go_on;
     const Result<void> read = journal::read_past(directory, since, reader);
     if (!read) return read.error();

@@ -195,7 +195,7 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     std::function<Result<whatif::Answer>()> work = [state = exported->state, job = asked->job,
                                                     prefix = services.settings.label_prefix,
                                                     go_on = for_a_while(services)] {
-        return whatif::ask(*state, job, prefix, job.submitted_at, go_on);
+        return whatif::simulate_submission(*state, job, prefix, job.submitted_at, go_on);
     };
     const Result<whatif::Answer> answer =
         co_await aio::run_on(services.trials, services.loop, std::move(work));

@@ -72,7 +72,8 @@ std::int64_t weighted_median(std::vector<std::array<std::int64_t, 3>>& nodes) {
 
 }  // namespace
 
-void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity, PoolId pool) {
+void Fragmentation::update_caches(const ClusterState& state, const Capacity& capacity,
+                                  PoolId pool) {
     if (pools_.size() < state.tree.pools()) pools_.resize(state.tree.pools());
     if (pools_[pool.value()].offers != capacity.offers()) read_pool(state, capacity, pool);
     if (parts_read_ != state.pods.shapes().part_changes()) read_parts(state.pods.shapes());

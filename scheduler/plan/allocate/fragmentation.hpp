@@ -21,7 +21,7 @@ public:
     static constexpr std::int64_t kDoesNotFit = std::numeric_limits<std::int64_t>::max();
 
     // Updates the caches; call it before the other functions.
-    void look_at(const ClusterState& state, const Capacity& capacity, PoolId pool);
+    void update_caches(const ClusterState& state, const Capacity& capacity, PoolId pool);
     // Changes when earlier costs for this pool may be out of date.
     [[nodiscard]] std::uint64_t version(PoolId pool, const Shape& shape) const;
 

@@ -148,7 +148,7 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
         return {tightest(state, capacity, pool, shape, 1)};  // no GPU can be fragmented
     }
     if (!some_node_has(capacity, pool, shape, eligible)) return {};
-    fragmentation_.look_at(state, capacity, pool);
+    fragmentation_.update_caches(state, capacity, pool);
     const NodeId node = cheapest(state, capacity, pool, id);
     if (!node.exists()) return {};
     return {node, fragmentation_.device_for(capacity, node.value(), shape)};
@@ -194,13 +194,13 @@ void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& p
 void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId node,
                         const Shape& shape, std::int64_t ranks) {
     if (shape.part == GpuMilli{}) {
-        attempt.take(node.value(), shape.needs, ranks);
+        attempt.occupy(node.value(), shape.needs, ranks);
         chosen_.insert(chosen_.end(), static_cast<std::size_t>(ranks), Spot{node});
         return;
     }
     for (std::int64_t i = 0; i < ranks; ++i) {
         const std::int32_t device = capacity.tightest_device(node.value(), shape.needs);
-        attempt.take(node.value(), shape.needs, 1, device);
+        attempt.occupy(node.value(), shape.needs, 1, device);
         chosen_.push_back({node, device});
     }
 }
@@ -223,7 +223,7 @@ bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, Po
     const Shape& shape = state.shape_of(id);
     const bool may_strand =
         capacity.kind(shape.index_column) == ColumnKind::cpu && capacity.has_gpus();
-    if (may_strand) fragmentation_.look_at(state, capacity, pool);
+    if (may_strand) fragmentation_.update_caches(state, capacity, pool);
     while (ranks > 0) {
         std::int64_t here = ranks;
         NodeId node = tightest(state, capacity, pool, shape, ranks);
@@ -275,7 +275,7 @@ bool Placer::search(const ClusterState& state, const Capacity& capacity, PoolId 
         for (const std::int32_t device : devices_to_try(capacity, slot, shape)) {
             if (--steps_left < 0) return false;
             const std::size_t before = attempt.checkpoint();
-            attempt.take(slot, shape.needs, 1, device);
+            attempt.occupy(slot, shape.needs, 1, device);
             chosen_.push_back({NodeId{slot}, device});
             if (search(state, capacity, pool, attempt, next + 1, steps_left)) return true;
             chosen_.pop_back();

@@ -20,7 +20,7 @@ bool is_first_under_its_limits(const ClusterState& state, JobId job) {
         const bool is_kept = holds.add(state, first);
         if (first == job) return is_kept;
         if (is_kept) {
-            line.heads.note(state, head);
+            line.heads.add_head(state, head);
         } else {
             line.heads.pass(head);
         }

@@ -175,7 +175,7 @@ bool QuotaReservations::release_until_free(const ClusterState& state,
         if (reservation.has_head_reservation && at > reservation.at) break;
         bool is_news = false;
         while (ends.has_more() && ends.at() == at) {  // all pods that end at this time
-            const PodId id = ends.take();
+            const PodId id = ends.pop();
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || pod.is_stuck(state.now())) continue;
             if (!may_count(state, reservation, state.job(pod.job))) continue;

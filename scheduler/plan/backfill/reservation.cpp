@@ -131,7 +131,7 @@ bool Reservation::search(const Overlay& overlay, Placer& placer, PoolId pool,
     if (!release_until_it_fits(overlay, placer, pool, pods, attempt)) return false;
     for (const Placement& placement : round_) {
         const Shape& shape = state.shape_of(placement.pod);
-        attempt.take(placement.node.value(), shape.needs, 1, placement.device);
+        attempt.occupy(placement.node.value(), shape.needs, 1, placement.device);
     }
     note_left(state, overlay.capacity.read());
     return true;  // the attempt is rolled back here completely
@@ -178,11 +178,11 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
         for (; opening != openings_.end() && *opening == at; ++opening) {
         }
         while (ends.has_more() && ends.at() == at) {  // all pods that end at this time
-            const PodRow& pod = state.pod(ends.take());
+            const PodRow& pod = state.pod(ends.pop());
             const std::uint32_t slot = pod.node.value();
             if (state.node(pod.node).pool != pool || pod.is_stuck(state.now())) continue;
             const std::int64_t before = fitting.on(slot);
-            attempt.take(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
+            attempt.occupy(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);
             is_news = true;
         }
@@ -213,7 +213,7 @@ bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, Poo
             const PodRow& pod = state.pod(endless_[i].second);
             const std::uint32_t slot = pod.node.value();
             const std::int64_t before = fitting.on(slot);
-            attempt.take(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
+            attempt.occupy(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);
         }
         if (!fitting.all() || !place_at(overlay, placer, pool, pods, state.now())) continue;

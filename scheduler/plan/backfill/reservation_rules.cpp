@@ -31,7 +31,7 @@ Instant nominated_end(const ClusterState& state, const PodRow& pod) {
 Ends::Ends(const ClusterState& state) : runs_(state.run_times.ends()), next_(runs_.begin()) {
     for (const JobId id : state.nominations.nominated_jobs()) {
         for (const PodId pod : state.job(id).pods) {
-            if (state.pod(pod).bind.state != BindState::claimed) continue;
+            if (state.pod(pod).bind.state != BindState::nominated) continue;
             const Instant end = nominated_end(state, state.pod(pod));
             if (end.happened()) nominated_.emplace_back(end, pod);
         }

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] Instant at() const {
         return is_nominated_next() ? next_nominated().first : next_->first;
     }
-    PodId take() {
+    PodId pop() {
         return is_nominated_next() ? nominated_[next_nominated_++].second : (next_++)->second;
     }
 

@@ -89,7 +89,7 @@ std::uint16_t limits_hit(const ClusterState& state, const JobRow& job,
                          const std::vector<PodId>& pods) {
     std::uint16_t limits = 0;
     bool can_end = true;
-    const auto note = [&](const LimitHit& hit) {
+    const auto add_limit = [&](const LimitHit& hit) {
         if (hit.leaves_others) return true;
         can_end = can_end && limit_row(hit.kind).freed == LimitFreed::by_other_jobs;
         std::uint16_t bit = 1;
@@ -102,8 +102,8 @@ std::uint16_t limits_hit(const ClusterState& state, const JobRow& job,
         return true;
     };
     const Load ask = load_of(state, pods);
-    visit_limits(state, job, ask, note);
-    visit_model_limits(state, job, ask, note);
+    visit_limits(state, job, ask, add_limit);
+    visit_model_limits(state, job, ask, add_limit);
     return can_end ? limits : 0;
 }
 

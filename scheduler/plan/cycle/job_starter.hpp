@@ -28,7 +28,7 @@ public:
     // it cannot be tried.
     void refresh(Commit& commit, JobId job);
     // Reads a job without trying it. At most one Attempt exists at a time.
-    [[nodiscard]] Attempt look_at(const ClusterState& state, JobId job) {
+    [[nodiscard]] Attempt read_job(const ClusterState& state, JobId job) {
         return {state, job, buffers_};
     }
     // True if room would not help the job because a limit blocks the smallest size that it can

@@ -27,14 +27,14 @@ struct Places {
 
 Places places_of(const ClusterState& state, const std::vector<EvictionUnit>& units) {
     Places out;
-    const auto note = [](Units& here, const EvictionUnit& unit) {
+    const auto add_unit = [](Units& here, const EvictionUnit& unit) {
         if (here.empty() || here.back() != &unit) here.push_back(&unit);
     };
     for (const EvictionUnit& unit : units) {
         for (const PodId id : unit.pods) {
             const PodRow& pod = state.pod(id);
-            note(out.by_node[pod.node], unit);
-            note(out.by_device[{pod.node, pod.gpu_device}], unit);
+            add_unit(out.by_node[pod.node], unit);
+            add_unit(out.by_device[{pod.node, pod.gpu_device}], unit);
         }
     }
     return out;

@@ -150,7 +150,7 @@ bool Planner::reserve_for_head(Commit& commit, PoolTurn& turn, ClassId of) {
     constexpr std::size_t kPassedMost = 4;
     const JobId job = state.waiting.book().at(of).jobs.begin()->job;
     // `is_long` is not set: the short-job reserve was checked when the job was tried.
-    Attempt attempt = starter_.look_at(state, job);
+    Attempt attempt = starter_.read_job(state, job);
     if (attempt.ready.pods.empty()) return false;
     // This call also resets the GPU models that the placer avoids for these pods.
     if (starter_.is_limited(state, turn, attempt)) return false;

@@ -29,7 +29,7 @@ bool QuotaHeads::reserve(const Overlay& overlay, PoolTurn& turn, PoolId pool, Jo
 void QuotaHeads::add_or_pass(const Overlay& overlay, PoolTurn& turn, PoolId pool, ClassId head) {
     const ClusterState& state = overlay.state;
     if (reserve(overlay, turn, pool, state.waiting.book().at(head).jobs.begin()->job)) {
-        turn.line.heads.note(state, head);
+        turn.line.heads.add_head(state, head);
     } else {
         turn.line.heads.pass(head);
     }

@@ -275,7 +275,7 @@ bool Grower::Trial::place(JobId job, PodId like, std::int64_t ranks) {
     grower_.pod_.assign(static_cast<std::size_t>(ranks), like);
     if (!grower_.fits(overlay_, turn_, state.job(job), &with_)) return false;
     for (const Placement& spot : grower_.placed_) {
-        attempt_.take(spot.node.value(), state.shape_of(like).needs, 1, spot.device);
+        attempt_.occupy(spot.node.value(), state.shape_of(like).needs, 1, spot.device);
         with_.add(state, like, -1, spot.node);
     }
     return true;
@@ -289,7 +289,7 @@ void Grower::Trial::place_ordered(JobId id, PodId like) {
 
 void Grower::Trial::lift(PodId id) {
     const PodRow& pod = overlay_.state.pod(id);
-    attempt_.take(pod.node.value(), overlay_.state.shape_of(pod).needs, -1, pod.gpu_device);
+    attempt_.occupy(pod.node.value(), overlay_.state.shape_of(pod).needs, -1, pod.gpu_device);
     with_.add(overlay_.state, id, 1);
 }
 

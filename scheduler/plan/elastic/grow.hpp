@@ -98,8 +98,8 @@ private:
     // Tries all aims as if the jobs that shrink had released their ranks. False: some aims cannot
     // be reached; they are limited to what was reached.
     bool lay_out_aims(const Overlay& overlay, PoolTurn& turn);
-    bool give(Commit& commit);
-    std::int64_t take(Commit& commit, PoolTurn& turn, bool must_wait);
+    bool shrink_to_aims(Commit& commit);
+    std::int64_t grow_to_aims(Commit& commit, PoolTurn& turn, bool must_wait);
 
     Placer& placer_;
     std::vector<Grown> jobs_;

@@ -63,8 +63,8 @@ std::int64_t Grower::grow_by_speedup(Commit& commit, PoolTurn& turn, bool no_job
     if (!is_reached) {  // no job shrinks any more; `most` of each job is what found room
         for (SizeChoice& choice : choices_) choice.aim = std::min(choice.aim, choice.most);
     }
-    const bool must_wait = give(commit) || is_room_to_come(state, turn.pool);
-    return take(commit, turn, must_wait);
+    const bool must_wait = shrink_to_aims(commit) || is_room_to_come(state, turn.pool);
+    return grow_to_aims(commit, turn, must_wait);
 }
 
 void Grower::read_choices(const ClusterState& state, bool no_job_waits) {
@@ -169,7 +169,7 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
 }
 
 // Shrinks the jobs with more ranks than their aim.
-bool Grower::give(Commit& commit) {
+bool Grower::shrink_to_aims(Commit& commit) {
     const ClusterState& state = commit.state();
     std::optional<cause::OtherGainsMore> taker;
     for (const SizeChoice& choice : choices_) {
@@ -189,7 +189,7 @@ bool Grower::give(Commit& commit) {
 
 // A job that has only just started may grow at once if all the room is idle, since growth costs
 // nothing yet. Other jobs are resized once, when all ranks of their aim have room.
-std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
+std::int64_t Grower::grow_to_aims(Commit& commit, PoolTurn& turn, bool must_wait) {
     const ClusterState& state = commit.state();
     std::int64_t placed = 0;
     for (const SizeChoice& choice : choices_) {

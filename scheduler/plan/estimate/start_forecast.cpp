@@ -47,7 +47,7 @@ struct StartForecast::Service {
     Service(const Runs& runs, std::vector<std::int64_t> now_free, Instant begin)
         : ends(runs), free(std::move(now_free)), now(begin) {}
     [[nodiscard]] bool has_release() const { return !ends.empty() || !started.empty(); }
-    Release take() {
+    Release pop() {
         const bool is_started = ends.empty() || (!started.empty() && ends.top() > started.top());
         Release first = is_started ? started.top() : ends.top();
         if (is_started) {
@@ -192,7 +192,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         const PodRow& pod = state.pod(id);
         const GpuMilli gpus = state.shape_of(pod).gpus;
         // a nominated pod holds nothing yet: its victims release the room
-        if (pod.bind.state != BindState::claimed) excess += gpus;
+        if (pod.bind.state != BindState::nominated) excess += gpus;
         if (!pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);
         const Outlook& outlook = outlook_of(state, pod.job);
@@ -204,7 +204,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         for (const Pace pace : {Pace::early, Pace::median, Pace::late}) {
             one.ends[at(pace)] = end_of(state, pod, pace, outlook.about, outlook.prediction);
         }
-        one.is_nominated = pod.bind.state == BindState::claimed;
+        one.is_nominated = pod.bind.state == BindState::nominated;
         const bool is_limited = one.is_nominated && job.run.time_max > Duration{};
         one.budget_end = is_limited ? now_ + job.run.time_max : pod.ends_at;
         one.node = slot;
@@ -280,7 +280,7 @@ bool StartForecast::serve(const ClusterState& state, Pace pace, std::int64_t& wo
             return is_new && usable(state, line.free, waiting.stay, line.now) >= waiting.gpus;
         };
         for (; !has_room() && line.has_release(); --work) {
-            const Release first = line.take();
+            const Release first = line.pop();
             line.now = std::max(line.now, first.at);
             line.free[first.group] += first.gpus;
         }
@@ -313,7 +313,7 @@ bool StartForecast::serve_alone(const ClusterState& state, std::int64_t& work) {
     if (!service_) service_ = std::make_shared<Service>(runs_[at(Pace::early)], free_, now_);
     if (!has_windows_) {
         for (; !service_->ends.empty() && work > 0; --work) {
-            const Release first = service_->take();
+            const Release first = service_->pop();
             service_->now = std::max(service_->now, first.at);
             service_->free.front() += first.gpus;
             freed_.emplace_back(service_->now, service_->free.front());
@@ -341,7 +341,7 @@ bool StartForecast::serve_alone(const ClusterState& state, std::int64_t& work) {
             Service alone{runs_[at(Pace::early)], free_, now_};
             for (; usable(state, alone.free, stay, alone.now) < waiting.gpus && alone.has_release();
                  --work) {
-                const Release first = alone.take();
+                const Release first = alone.pop();
                 alone.now = std::max(alone.now, first.at);
                 alone.free[first.group] += first.gpus;
             }

@@ -75,7 +75,7 @@ bool takes_model(const ClusterState& state, const std::vector<Group>& groups,
 // Why ranks of one shape find no room; nothing if they do.
 std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& job,
                                       const Group& group, const Stay& stay) {
-    const auto ask = [&](const Group& of) {
+    const auto find_shortage = [&](const Group& of) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, of);
         if (!found) return explain_parts::explain_topology(state, job, of);
         // The topology rules are to blame if they leave less room than each rank alone has.
@@ -89,13 +89,13 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
         }
         return found;
     };
-    std::optional<Explanation> found = ask(group);
+    std::optional<Explanation> found = find_shortage(group);
     if (!found || group.barred == 0) return found;
     Group anyway = group;
     anyway.barred = 0;
     anyway.open = nullptr;
     return explain_parts::explain_maintenance(state, job, group, stay, std::move(*found),
-                                              ask(anyway));
+                                              find_shortage(anyway));
 }
 
 // The repair deadline of a gang that once ran completely and lacks ranks now.
@@ -125,6 +125,33 @@ void explain_half_bound(const ClusterState& state, const JobRow& job, const Read
     half.figures.push_back({"ranks_min", ready.ranks_min});
     half.figures.push_back({"ranks_present", ready.ranks_held});
     explain_parts::add_role_figures(ready, half.figures);
+}
+
+// Why the ranks find no room: of a gang the first group that finds none, or all groups together; of
+// other jobs each group until one finds room.
+void explain_groups(const ClusterState& state, const JobRow& job, const Readiness& ready,
+                    const std::vector<Group>& groups, const Stay& stay,
+                    std::vector<Explanation>& out) {
+    bool has_room = true;
+    for (const Group& group : groups) {
+        std::optional<Explanation> found = refusal_of(state, job, group, stay);
+        if (!found) {
+            if (!ready.all_or_nothing) break;  // any pod that fits is progress
+            continue;
+        }
+        has_room = false;
+        if (ready.all_or_nothing && groups.size() > 1) {
+            found->facts.push_back(fact::MixTogether{explain_parts::whole_of_mix(state, ready)});
+        }
+        out.push_back(std::move(*found));
+        if (ready.all_or_nothing) break;
+    }
+    if (has_room && ready.all_or_nothing && groups.size() > 1) {
+        if (std::optional<Explanation> found =
+                explain_parts::explain_mix(state, job, ready, groups.front().barred)) {
+            out.push_back(std::move(*found));
+        }
+    }
 }
 
 }  // namespace
@@ -174,26 +201,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
             });
     };
     add_model_limits(true);
-    bool has_room = true;
-    for (const Group& group : groups) {
-        std::optional<Explanation> found = refusal_of(state, job, group, stay);
-        if (!found) {
-            if (!ready.all_or_nothing) break;  // any pod that fits is progress
-            continue;
-        }
-        has_room = false;
-        if (ready.all_or_nothing && groups.size() > 1) {
-            found->facts.push_back(fact::MixTogether{explain_parts::whole_of_mix(state, ready)});
-        }
-        out.push_back(std::move(*found));
-        if (ready.all_or_nothing) break;
-    }
-    if (has_room && ready.all_or_nothing && groups.size() > 1) {
-        if (std::optional<Explanation> found =
-                explain_parts::explain_mix(state, job, ready, barred)) {
-            out.push_back(std::move(*found));
-        }
-    }
+    explain_groups(state, job, ready, groups, stay, out);
     add_model_limits(false);
     if (ready.resume && out.empty()) out = std::exchange(with_alternative, {});
     if (ready.resume && !out.empty()) explain_half_bound(state, job, ready, out.front());

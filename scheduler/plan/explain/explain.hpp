@@ -17,7 +17,7 @@
 //   role_ranks_min, role_ranks_present            of the first role that lacks ranks
 //   retry_in_ms                                   of a backoff
 //   short_percent, short_run_time_ms              of the pool's short-job reserve
-//   promised_in_ms, run_time_max_ms               of the head-of-line reservation
+//   reserved_in_ms, run_time_max_ms               of the head-of-line reservation
 //   waited_ms                                     by the head of the line that nodes are kept for
 //   domains                                       of the required level that have nodes for it
 //   ranks_fitting_in_one_domain, ..._empty        in the domain with most room; if all were empty

@@ -34,7 +34,7 @@ void explain_head_reservation(const ClusterState& state, JobId id, std::vector<E
     const Duration waited = state.now() - head.submitted_at;
     const Duration until = std::max(head_reservation.at - state.now(), Duration{});
     const Figure figure =
-        has_time ? Figure{"promised_in_ms", until.ms()} : Figure{"waited_ms", waited.ms()};
+        has_time ? Figure{"reserved_in_ms", until.ms()} : Figure{"waited_ms", waited.ms()};
     if (head_reservation.job == id) {
         if (out.empty() || (has_time && out.front().reason == Reason::reserved)) return;
         out.front().figures.push_back(figure);

@@ -35,7 +35,7 @@ GpuMilli nominated_below(const ClusterState& state, QueueId queue) {
         }
         if (!is_below) continue;
         for (const PodId pod : job.pods) {
-            if (state.pod(pod).bind.state != BindState::claimed) continue;
+            if (state.pod(pod).bind.state != BindState::nominated) continue;
             sum += state.shape_of(pod).gpus;
         }
     }

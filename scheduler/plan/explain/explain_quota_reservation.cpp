@@ -28,12 +28,12 @@ std::optional<fact::LimitHolder> find_limit_holder(const ClusterState& state, Jo
     const JobRow& job = state.job(id);
     const Load ask = load_of(state, ready.pods);
     std::optional<fact::LimitHolder> holder;
-    const auto note = [&](const LimitHit& hit) {
+    const auto add_limit = [&](const LimitHit& hit) {
         if (!holder && !hit.leaves_others) holder = limit_holder(state, job, hit);
         return false;
     };
-    visit_limits(state, job, ask, note);
-    visit_model_limits(state, job, ask, note);
+    visit_limits(state, job, ask, add_limit);
+    visit_model_limits(state, job, ask, add_limit);
     return holder;
 }
 

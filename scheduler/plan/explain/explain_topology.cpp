@@ -34,7 +34,7 @@ public:
         for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
             const NodeFacts& facts = state.node(NodeId{slot}).facts;
             if ((state.node(NodeId{slot}).windows & group.barred) != 0) continue;
-            if (first_refusal(rules, facts) == NodeRefusal::none) look_at(slot, facts);
+            if (first_refusal(rules, facts) == NodeRefusal::none) count_node(slot, facts);
         }
     }
     [[nodiscard]] bool has_bound_ranks() const {
@@ -54,7 +54,7 @@ private:
         return std::any_of(anchors_.begin(), anchors_.end(),
                            [&](NodeId node) { return domain(of, node.value()) == id; });
     }
-    void look_at(std::uint32_t slot, const NodeFacts& facts) {
+    void count_node(std::uint32_t slot, const NodeFacts& facts) {
         if (has_bound_ranks() && !has_other(level(), domain(level(), slot))) return;
         Room& room = rooms[facts.topology.of(level())];
         const Capacity& capacity = state_.nodes.capacity();

@@ -122,8 +122,8 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
     return column == Column::pod_slots ? amount - capacity.pod_slots_reserved() : amount;
 }
 
-void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int64_t ranks,
-             Tallies& tallies, NodeSurvey& out) {
+void count_nodes(const Capacity& capacity, Alike nodes, const Shape& shape, std::int64_t ranks,
+                 Tallies& tallies, NodeSurvey& out) {
     const std::uint32_t slot = nodes.slot;
     out.nodes_matching += nodes.count;
     std::int64_t so_far = ranks;
@@ -212,7 +212,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
     Alike alike;
     const auto look = [&] {
         if (alike.count == 0) return;
-        look_at(capacity, alike, shape, ranks, tallies, out);
+        count_nodes(capacity, alike, shape, ranks, tallies, out);
         tally_missing(capacity, alike, shape.needs, tallies);
     };
     const auto look_later = [&](std::uint32_t slot) {

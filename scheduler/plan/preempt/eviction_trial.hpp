@@ -94,7 +94,7 @@ public:
 private:
     void change(PodId id, std::int64_t sign) {
         const PodRow& pod = state_.pod(id);
-        gone_.take(pod.node.value(), state_.shape_of(pod).needs, -sign, pod.gpu_device);
+        gone_.occupy(pod.node.value(), state_.shape_of(pod).needs, -sign, pod.gpu_device);
         released_.add(state_, id, sign);
         if (counts_ranks()) count_ranks(pod.node.value());
     }

@@ -234,7 +234,7 @@ void MoveSearch::lift(const Units& moved, Transaction& gone) const {
     for (const EvictionUnit* unit : moved) {
         for (const PodId id : unit->pods) {
             const PodRow& pod = state_.pod(id);
-            gone.take(pod.node.value(), state_.shape_of(pod).needs, -1, pod.gpu_device);
+            gone.occupy(pod.node.value(), state_.shape_of(pod).needs, -1, pod.gpu_device);
         }
     }
 }
@@ -276,12 +276,12 @@ bool MoveSearch::place_own(std::vector<Placement>& round) { return place(job_, p
 
 bool MoveSearch::place_in_turn(MovePlan& out) {
     Transaction taken{capacity_, taken_log_};
-    const auto take = [&](const std::vector<Placement>& round) {
+    const auto occupy_round = [&](const std::vector<Placement>& round) {
         for (const Placement& one : round) {
-            taken.take(one.node.value(), state_.shape_of(one.pod).needs, 1, one.device);
+            taken.occupy(one.node.value(), state_.shape_of(one.pod).needs, 1, one.device);
         }
     };
-    take(out.round);
+    occupy_round(out.round);
     out.places.clear();
     for (const EvictionUnit* unit : out.moved) {
         const std::vector<PodId> pods = pods_of(*unit);
@@ -294,7 +294,7 @@ bool MoveSearch::place_in_turn(MovePlan& out) {
             if (!place(unit->job, {begin, begin + static_cast<std::ptrdiff_t>(step)}, round)) {
                 return false;
             }
-            take(round);
+            occupy_round(round);
             out.places.insert(out.places.end(), round.begin(), round.end());
         }
     }

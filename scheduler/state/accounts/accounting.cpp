@@ -35,8 +35,8 @@ void Accounts::charge(PodId id, std::int64_t sign) {
         state_.session.note_news();
     }
     if (!job.queue.exists()) return;
-    if (!budgets_.empty()) budgets_.note(state_, pod, pod.ends_at, sign);
-    std::int64_t jobs = 0;  // one more or fewer that holds something
+    if (!budgets_.empty()) budgets_.count_pod(state_, pod, pod.ends_at, sign);
+    std::int64_t jobs = 0;  // the number of jobs that hold something changes by this
     HoldingRow& holding = state_.jobs.rows().holding(pod.job, {});
     if (sign > 0) jobs = holding.pods++ == 0 ? 1 : 0;
     if (sign < 0) jobs = --holding.pods == 0 ? -1 : 0;
@@ -46,7 +46,7 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
     if (pod.grows_with_demand) pool.held_by_growing += shape.gpus * sign;
-    if (pod.bind.state == BindState::claimed) {
+    if (pod.bind.state == BindState::nominated) {
         state_.tree.queue_rows().holdings(job.queue, {}).nominated += shape.gpus * sign;
     }
     if (sign < 0 || state_.evictions.may_be_preempted(pod))
@@ -55,7 +55,7 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     if (sign > 0 && shape.gpus > GpuMilli{}) {
         state_.tree.note_loan(job.pool);
         state_.nominations
-            .revisit_nominations();  // what is kept back counts as long as it is not held
+            .revisit_nominations();  // reserved quota counts only while it is not held
     }
     charge_models(job.queue, pod, sign);
 }
@@ -84,7 +84,7 @@ bool Accounts::reserves_lent(const PoolRow& pool) const {
            ReleasedUsage::reserves_without_nominations(state_, pool, nullptr);
 }
 
-// What a queue holds, every queue above it holds, too.
+// The usage of a queue also counts in every queue above it.
 void Accounts::charge_queues(QueueId leaf, TenantId tenant, const Load& load, std::int64_t sign,
                              std::int64_t jobs) {
     const QueueRow& row = state_.tree.queue_rows()[leaf.value()];
@@ -113,7 +113,7 @@ void Accounts::charge_queues(QueueId leaf, TenantId tenant, const Load& load, st
     PoolHoldings& held = state_.tree.pool_rows().holdings(row.pool, {});
     held.held += load.gpus * sign;
     held.held_or_reserved += reserved_more;
-    // What is kept back for other queues stops no job once these queues hold it.
+    // Quota reserved for other queues blocks no job once these queues hold it.
     if (reserved_before && !reserves_lent(pool)) state_.tree.note_gain(row.pool);
 }
 
@@ -125,7 +125,7 @@ void Accounts::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign)
     const bool reserved_before = room != nullptr && limits::reserves_idle(state_, pool, *room);
     if (room != nullptr) room->held += gpus;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
-        state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::claimed);
+        state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::nominated);
     }
     if (reserved_before && !limits::reserves_idle(state_, pool, *room)) state_.tree.note_gain(pool);
 }

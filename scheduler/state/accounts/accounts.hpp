@@ -1,5 +1,5 @@
 #pragma once
-// What queues and namespaces hold and held: decayed usage, budgets of GPU time, limits.
+// What queues and namespaces hold, their decayed usage, the budgets of GPU time, and the limits.
 //
 // Owner, thread: ClusterState's.
 
@@ -23,30 +23,32 @@ class Accounts {
 public:
     explicit Accounts(ClusterState& state) : state_(state) {}
 
-    [[nodiscard]] bool is_tick_over() const;  // of usage, since the last input (usage_clock.cpp)
+    // a tick has ended since the last input (usage_clock.cpp)
+    [[nodiscard]] bool is_tick_over() const;
     [[nodiscard]] Usage usage_of(const Account& account) const;  // with the ticks ended by now()
     [[nodiscard]] const BudgetBook& budgets() const { return budgets_; }
-    // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
+    // The first limit that the job would cross with `ask` more (limits.hpp); kind none: it crosses
+    // none.
     [[nodiscard]] LimitHit limit_hit(const JobRow& job, const Load& ask) const;
-    // A job's priority with what it gained by waiting.
+    // The priority of a job with what it gained by ageing.
     [[nodiscard]] std::int64_t aged_priority(std::int32_t priority, Instant since) const;
     void charge(PodId id, std::int64_t sign);
     void charge_models(QueueId queue, const PodRow& pod, std::int64_t sign);
     void charge_pods_of(const NodeRow& node, std::int64_t sign);
-    void charge_pods_of(const JobRow& job, std::int64_t sign);  // those that hold
-    void take_budgets();                                        // budget_book.cpp, as the next two
+    void charge_pods_of(const JobRow& job, std::int64_t sign);  // the pods that have a node
+    void take_budgets();  // budget_book.cpp, like the next two
     void turn_budgets();
     void note_other_end(const PodRow& pod, Instant end);
     void note_room_in_limits(const JobRow& job);
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
     void restore_usage(const std::vector<UsageImage>& images, Key<StateReader>);
-    // The job is to look again when the period of this budget ends.
+    // Records when the budget may no longer refuse the job, which is then tried again.
     void await_budget(const JobRow& job, const LimitHit& budget);
-    // What the job's nominated pods take from budgets is committed (sign 1), or no more. False:
-    // they take nothing.
+    // Commits to budgets what the job's nominated pods will use (sign 1), or withdraws it. False:
+    // there is nothing to commit.
     bool commit_claims(const JobRow& job, std::int64_t sign);
     void note_usage_of_queues();
-    void sum_up_pools();  // what queues hold, along the tree as it is now
+    void sum_up_pools();  // sums up what queues hold, along the current tree
     [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images, Key<StateReader>);
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
@@ -63,10 +65,10 @@ private:
                        std::int64_t jobs);
     void change_account(Account& account, const Load& load, std::int64_t sign);
     template <typename Visit>
-    void visit_accounts(Visit visit);  // with the pool of each
+    void visit_accounts(Visit visit);  // visit(account, pool of the queue)
 
     ClusterState& state_;
-    std::int64_t usage_tick_ = 0;  // the one that the last event lies in
+    std::int64_t usage_tick_ = 0;  // the tick of the last event
     BudgetBook budgets_;
 };
 

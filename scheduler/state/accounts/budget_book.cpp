@@ -1,5 +1,5 @@
-// Budgets of GPU time: what of them is spent and committed as pods come to hold GPUs and let them
-// go, when a period is over, and which jobs are tried again then (docs/adr/0022-budgets.md).
+// Budgets of GPU time: what is spent and committed as pods take and release GPUs, the end of a
+// period, and the jobs that are tried again then (docs/adr/0022-budgets.md).
 
 #include "scheduler/state/accounts/budget_book.hpp"
 
@@ -13,7 +13,7 @@
 namespace gpuctl {
 namespace {
 
-// What was spent counts on where the periods are the same; other periods begin from zero.
+// Keeps the spent time if period and anchor are unchanged; otherwise it begins from zero.
 Budget make_budget(const BudgetPolicy& policy, const Budget* known, Instant now) {
     Budget budget{policy, Spending{policy, now}, {}};
     const bool goes_on = known != nullptr && known->policy.period == policy.period &&
@@ -37,14 +37,15 @@ bool restore_one(Budget& budget, const BudgetImage& image, Instant now) {
     return true;
 }
 
-// That would draw on it and were refused.
+// GPUs of the refused job: the GPU time that it needs, divided by the time it would run in this
+// period.
 GpuMilli gpus_of(const Spending& spending, const JobRow& job, const LimitHit& hit, Instant now) {
     Duration time = spending.period().end - now;
     if (job.run.time_max > Duration{}) time = std::min(time, job.run.time_max);
     return GpuMilli{hit.needed / std::max<std::int64_t>(time.ms(), 1)};
 }
 
-// The same pods as are charged to queues.
+// True if the pod counts against budgets. The same pods are charged to queues.
 bool draws(const PodRow& pod, const JobRow& job) {
     return pod.node.exists() && job.queue.exists() && job.priority < kSystemPriority;
 }
@@ -83,12 +84,12 @@ void BudgetBook::add(TenantId tenant, PoolId pool, const BudgetPolicy& policy,
     find_next_turn();
 }
 
-void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
-                      std::int64_t sign) {
+void BudgetBook::count_pod(const ClusterState& state, const PodRow& pod, Instant end,
+                           std::int64_t sign) {
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
     const JobRow& job = state.job(pod.job);
-    const bool is_nominated = pod.bind.state == BindState::claimed;
+    const bool is_nominated = pod.bind.state == BindState::nominated;
     const auto change = [&](Budget& budget) {
         Spending& spending = budget.spending;
         if (is_nominated) {
@@ -111,8 +112,8 @@ bool BudgetBook::count_nominations(const ClusterState& state, const JobRow& job,
     if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_nominated = pod.bind.state == BindState::claimed;
-        if (is_nominated && draws(pod, job)) note(state, pod, Instant{}, sign);
+        const bool is_nominated = pod.bind.state == BindState::nominated;
+        if (is_nominated && draws(pod, job)) count_pod(state, pod, Instant{}, sign);
     }
     return true;
 }
@@ -188,7 +189,7 @@ bool BudgetBook::restore(const ClusterState& state, const std::vector<BudgetImag
     return true;
 }
 
-// --- what ClusterState does with it ---
+// --- budgets in ClusterState ---
 
 void Accounts::take_budgets() {
     const BudgetBook before = std::exchange(budgets_, {});
@@ -210,11 +211,12 @@ void Accounts::take_budgets() {
     if (budgets_.empty()) return;
     for (const PodRow& pod : state_.pods.rows()) {
         if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) continue;
-        budgets_.note(state_, pod, pod.ends_at, 1);
+        budgets_.count_pod(state_, pod, pod.ends_at, 1);
     }
 }
 
-// A period is over, or what is left of it is short enough for a job: waiting jobs are tried again.
+// Called when a period is over, or when the rest of a period is short enough for a refused job:
+// waiting jobs are tried again.
 void Accounts::turn_budgets() {
     budgets_.turn(
         state_.session.event_time(), [this](QueueId queue) { state_.tree.note_shrink(queue); },
@@ -234,18 +236,19 @@ bool Accounts::restore_budgets(const std::vector<BudgetImage>& images, Key<State
     return budgets_.restore(state_, images);
 }
 
-// The pod will end at another time than was predicted.
+// The end of the pod is predicted for another time.
 void Accounts::note_other_end(const PodRow& pod, Instant end) {
     if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
-    budgets_.note(state_, pod, pod.ends_at, -1);
-    budgets_.note(state_, pod, end, 1);
+    budgets_.count_pod(state_, pod, pod.ends_at, -1);
+    budgets_.count_pod(state_, pod, end, 1);
     const bool is_sooner = end.happened() && (!pod.ends_at.happened() || end < pod.ends_at);
-    if (!is_sooner || pod.bind.state != BindState::bound) return;  // else it was only just placed
+    // otherwise it was placed in this step
+    if (!is_sooner || pod.bind.state != BindState::bound) return;
     note_room_in_limits(job);
 }
 
-// Jobs that a limit stopped which this job counts towards are tried again.
+// Tries again the jobs that were refused by a limit under which this job counts.
 void Accounts::note_room_in_limits(const JobRow& job) {
     state_.tree.note_shrink(job.tenant);
     for (QueueId up = job.queue; up.exists(); up = state_.tree.queue_rows()[up.value()].parent) {

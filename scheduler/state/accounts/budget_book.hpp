@@ -1,8 +1,8 @@
 #pragma once
-// The budgets that the policy sets, each with what was spent of it: by jobs in that queue or below
-// it, or of that namespace in that pool. limits.hpp and explanations read it.
+// The budgets of the policy, each with the time spent: by jobs of a queue and of the queues below
+// it, or by jobs of a namespace in one pool. limits.hpp and explanations read them.
 //
-// Lifecycle: made from every new policy; what was spent counts on while the periods are the same.
+// Lifecycle: made from every new policy; a budget with an unchanged period keeps what was spent.
 // Owner, thread: ClusterState's.
 
 #include <map>
@@ -21,7 +21,7 @@ struct BudgetImage;
 struct Budget {
     BudgetPolicy policy;
     Spending spending;
-    Instant look_again_at;  // a job was refused that may begin then; or never
+    Instant look_again_at;  // when a refused job may begin; never: no job waits for it
 };
 
 class BudgetBook {
@@ -30,33 +30,34 @@ public:
     [[nodiscard]] const Budget* of(QueueId queue) const;
     [[nodiscard]] const Budget* of(TenantId tenant, PoolId pool) const;
     [[nodiscard]] const Budget& of(const JobRow& job, const LimitHit& hit) const;
-    // When what is left of it is enough for what it refused, if nothing else changes and what is
-    // claimed begins now.
+    // The time from which the rest of the budget is enough for the refused job, if nothing else
+    // changes and all nominated pods begin now.
     [[nodiscard]] Instant suffices_from(const JobRow& job, const LimitHit& hit, Instant now) const;
-    // The next end of a period, or time to look again; never: there is no budget.
+    // The next end of a period or look_again_at; never: there is no budget.
     [[nodiscard]] Instant turns_at() const { return turns_at_; }
     using OfQueues = std::map<QueueId, Budget>;
     using OfTenants = std::map<std::pair<TenantId, PoolId>, Budget>;
     [[nodiscard]] const OfQueues& queues() const { return queues_; }
     [[nodiscard]] const OfTenants& tenants() const { return tenants_; }
-    // Of the last event, whenever people looked since then.
+    // As of the last event: reads since then change nothing.
     [[nodiscard]] std::vector<BudgetImage> image(const ClusterState& state, Instant now) const;
 
-    // Those of the policy; the ids are the state's.
+    // Adds a budget of the policy; the ids are the state's.
     void add(QueueId queue, const BudgetPolicy& policy, const BudgetBook& before, Instant now);
     void add(TenantId tenant, PoolId pool, const BudgetPolicy& policy, const BudgetBook& before,
              Instant now);
-    // A pod holds GPUs from now on (sign 1) or no more, that come free at `end` by its limit; or
-    // has claimed them.
-    void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
-    // What the job's nominated pods claim, by its limit, is committed (sign 1) or no more. False:
-    // it claims nothing.
+    // The pod begins (sign 1) or ends (sign -1) to hold GPUs, until `end` by its limit; or its room
+    // is nominated (sign 1) or no longer nominated (sign -1).
+    void count_pod(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
+    // Commits what the job's nominated pods will use until their limit (sign 1), or withdraws it.
+    // False: there is nothing to commit.
     bool count_nominations(const ClusterState& state, const JobRow& job, std::int64_t sign);
-    // It refused the job, which is to be tried again when it may not refuse it.
+    // The budget refused the job: records when it may no longer do so.
     void await(const JobRow& job, const LimitHit& hit, Instant now);
-    // False: one of them is damaged.
+    // False: an image is damaged.
     bool restore(const ClusterState& state, const std::vector<BudgetImage>& images);
-    // Calls on_queue(id) and on_tenant(id) for those whose period was over, or that are awaited.
+    // Calls on_queue(id) and on_tenant(id) for budgets whose period is over or whose look_again_at
+    // has passed.
     template <typename OnQueue, typename OnTenant>
     void turn(Instant now, OnQueue on_queue, OnTenant on_tenant) {
         for (auto& [id, budget] : queues_) {

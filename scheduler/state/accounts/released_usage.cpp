@@ -24,14 +24,14 @@ ReleasedUsage::OfQueue& ReleasedUsage::of(QueueId queue) {
 
 namespace {
 
-// Of the period under way, to a pod that holds, or that would from now on.
+// GPU time of the current period that is committed to the pod, or would be if it began now.
 GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodRow& pod,
                      bool is_to_come) {
     if (budget == nullptr) return {};
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     const Spending& spending = budget->spending;
     const Instant now = state.now();
-    if (is_to_come || pod.bind.state == BindState::claimed)
+    if (is_to_come || pod.bind.state == BindState::nominated)
         return spending.needed(gpus, state.job(pod.job).run.time_max, now);
     const Instant end = spending.period().end;
     return gpu_time(gpus, (pod.ends_at.happened() ? std::min(pod.ends_at, end) : end) - now);
@@ -46,7 +46,7 @@ void ReleasedUsage::add(const ClusterState& state, PodId id, std::int64_t sign, 
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus * sign;
-    const bool is_nominated = !on.exists() && pod.bind.state == BindState::claimed;
+    const bool is_nominated = !on.exists() && pod.bind.state == BindState::nominated;
     const auto more = [&] {
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
         return OfModel{model, gpus, is_nominated ? gpus : GpuMilli{}};
@@ -94,7 +94,7 @@ void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, con
     if (!job.queue.exists()) return;
     const std::pair in_pool{job.tenant, job.pool};
     add_in_pool(in_pool, shape.gpus * sign);
-    // One more like it is a further rank, whatever the one that it is like is.
+    // One more pod like this one is a further rank, whichever rank this one is.
     const bool comes_to_grow = job.record && grows_with_demand(job.record->spec, pod.facts.rank);
     const bool grows =
         kind == Kind::to_come ? comes_to_grow : pod.grows_with_demand || kind == Kind::further;
@@ -111,7 +111,7 @@ void ReleasedUsage::add_to_job(const ClusterState& state, const JobRow& job, con
     const bool holds_nothing = of_job.pods == job.holding.pods;
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
     of(job.queue).direct += shape.gpus * sign;
-    if (!is_to_come && pod.bind.state == BindState::claimed)
+    if (!is_to_come && pod.bind.state == BindState::nominated)
         of(job.queue).nominated += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         of(queue).held.add(load, sign);

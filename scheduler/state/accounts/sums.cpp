@@ -1,4 +1,4 @@
-// What queues hold, summed up again along the tree, after the policy has changed it.
+// Sums up again what queues hold, along the tree, after the policy has changed it.
 
 #include <algorithm>
 
@@ -30,7 +30,8 @@ void Accounts::sum_up_pools() {
     for (std::uint32_t i = 0; i < state_.tree.queue_rows().size(); ++i) {
         const QueueRow& queue = state_.tree.queue_rows()[i];
         if (queue.parent.exists()) continue;
-        sum_up(QueueId{i});  // also what is no longer in the policy, until its jobs have moved
+        // also queues that are no longer in the policy, until their jobs have moved
+        sum_up(QueueId{i});
         PoolHoldings& pool = state_.tree.pool_rows().holdings(queue.pool, {});
         pool.held += queue.account.held.gpus;
         pool.held_or_reserved += queue.held_or_reserved();
@@ -38,7 +39,7 @@ void Accounts::sum_up_pools() {
     sum_up_models();
 }
 
-// Models are counted only where they are limited, so a new policy counts again.
+// GPU models are counted only where they are limited, so a new policy counts again.
 void Accounts::sum_up_models() {
     for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i) {
         PoolHoldings& pool = state_.tree.pool_rows().holdings(PoolId{i}, {});

@@ -1,5 +1,5 @@
-// Moves what was held into what is remembered, tick by tick, and keeps the shares of the planner up
-// to date (docs/adr/0011-queue-tree.md).
+// Turns what was held into decayed usage, tick by tick, and keeps the shares of the planner up to
+// date (docs/adr/0011-queue-tree.md).
 
 #include <algorithm>
 #include <tuple>
@@ -33,18 +33,19 @@ void Accounts::note_usage_of_queues() {
 
 void Accounts::note_usage(Account& account) {
     if (state_.session.policy().usage_half_life > Duration{})
-        account.usage.note(account.held, state_.session.event_time());
+        account.usage.accumulate(account.held, state_.session.event_time());
 }
 
-// The share is computed when it is compared next: most changes are followed by others before that.
+// The share is computed when it is compared next: most changes are followed by more changes before
+// that.
 void Accounts::change_account(Account& account, const Load& load, std::int64_t sign) {
     note_usage(account);
     account.held.add(load, sign);
     account.share = -1;
 }
 
-// A new half-life begins a new tick: what was held in the one under way is forgotten, the mean of
-// those before is kept.
+// A new half-life begins a new tick: what was held in the current tick is forgotten, the mean of
+// the ticks before is kept.
 void Accounts::start_usage_clock(Duration half_life_before) {
     const std::int64_t tick = tick_ms(state_.session.policy().usage_half_life);
     usage_tick_ = tick > 0 ? state_.session.event_time().ms() / tick : 0;
@@ -114,7 +115,7 @@ std::vector<UsageImage> Accounts::usage_image() const {
     if (has_fault(SeededFault::forget_usage_on_disk)) return out;
     const auto add = [&](const QueueRow& queue, const std::string& tenant, Account account) {
         if (state_.session.policy().usage_half_life > Duration{})
-            account.usage.note(account.held, state_.session.event_time());
+            account.usage.accumulate(account.held, state_.session.event_time());
         if (account.usage.mean == UsageAmounts{} && account.usage.sum == UsageAmounts{}) return;
         out.push_back({state_.tree.pool_rows()[queue.pool.value()].name, queue.name, tenant,
                        account.usage.mean, account.usage.sum});

@@ -1,4 +1,4 @@
-// What became of our binds and deletions.
+// Outcomes of binds and of deletions of pods.
 
 #include <algorithm>
 
@@ -18,13 +18,13 @@ void Bindings::give_up_assumption(PodId id) {
     state_.waiting.forget_start(id);
 }
 
-void Bindings::nominate(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::claimed; }
+void Bindings::nominate(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::nominated; }
 
 void Bindings::withdraw_nomination(PodId id) {
     state_.pods.rows().bind(id, {}).state = BindState::waiting;
 }
 
-// Once per wave of failures, however many pods of the job failed in it.
+// Counts a wave of failures once, however many pods of the job fail in it.
 void Bindings::back_off(JobId id) {
     BindingRow& binding = state_.jobs.rows().binding(id, {});
     const Instant now = state_.session.event_time();
@@ -35,9 +35,9 @@ void Bindings::back_off(JobId id) {
                                        state_.session.policy().backoff_maximum);
 }
 
-// What stood in its way (a right, an admission policy) is lifted without an event that we hear, so
-// it is asked for again after the longest pause; one pod's refusal holds only this pod and its
-// gang.
+// The API server may accept the bind later, after a change of rights or of an admission policy, but
+// no event reports that. So it is sent again after the longest pause. A refusal delays only this
+// pod and its gang.
 void Bindings::set_bar(PodId id, PodBar bar) {
     if (bar == PodBar::refused && has_fault(SeededFault::retry_refused_at_once)) return;
     BindRow& bind = state_.pods.rows().bind(id, {});
@@ -80,9 +80,9 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
     if (!id.exists()) return;
     const PodRow& row = state_.pods.rows()[id.value()];
     BindRow& bind = state_.pods.rows().bind(id, {});
-    // An answer to an effect that was sent again under a new id says nothing we will not hear.
+    // The outcome of a bind that was sent again under a new id is ignored: the new one has its own.
     const bool is_ours = bind.effect == event.effect || has_fault(SeededFault::ignore_effect_ids);
-    // One that was not sent again, as its room was gone, may have landed all the same.
+    // A bind that was not sent again, because its room was gone, may have succeeded all the same.
     const bool has_landed = bind.state == BindState::assumed && event.result == BindResult::bound;
     if (!is_ours || !(bind.in_flight || has_landed)) return;
     const JobId job_id = row.job;
@@ -92,7 +92,7 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
     state_.jobs.mark_dirty(job_id);
     switch (event.result) {
         case BindResult::bound:
-            bind.state = BindState::bound;  // the watch will say so too, some time
+            bind.state = BindState::bound;  // the watch will show it, too
             if (state_.evictions.may_be_preempted(row)) state_.tree.note_victim(job.queue);
             bind.effect = EffectId{};
             bind.unsure_until = Instant{};
@@ -110,7 +110,8 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
         case BindResult::refused:
             set_bar(id, PodBar::refused);
             state_.gangs.refuse_member(job_id);
-            if (is_unsure(row)) {  // what an earlier term sent may land yet: its room is kept
+            // a bind of an earlier term may still succeed: its room stays held
+            if (is_unsure(row)) {
                 back_off(job_id);
             } else {
                 give_up_assumption(id);
@@ -119,7 +120,8 @@ void Bindings::on(const BindOutcome& event, EffectList&) {
             break;
         case BindResult::failed:
             back_off(job_id);
-            // A gang keeps its reservations and tries again until its deadline.
+            // The ranks of a gang are bound by independent requests. The room of a failed one stays
+            // held, and it is sent again until the deadline of the round.
             if (has_fault(SeededFault::forget_failed_binds)) break;
             if (!job.gang.deadline.happened() && !is_unsure(row)) give_up_assumption(id);
             state_.session.set_timer(job_id);

@@ -1,5 +1,5 @@
 #pragma once
-// Binds of a job that failed or were refused (apply_outcomes.cpp).
+// Failed and refused binds of a job (apply_outcomes.cpp).
 
 #include <cstdint>
 
@@ -7,22 +7,22 @@
 
 namespace gpuctl {
 
-// After failures.
+// The pause after failed binds.
 //
 //   ready ──a bind failed──> backing_off ──`not_before` is over──> ready
 //                              ^     │
 //                              └─────┘ an unsure bind may land until then
 enum class BindPhase : std::uint8_t { ready, backing_off };
 
-// Of its pods whose binds the API server refused (PodBar::refused).
+// Binds of the job's pods that the API server refused (PodBar::refused).
 //
-//   none ──refused──> held ──the first pause is over──> due ──lifted──> none, or held by others
+//   none ──refused──> held ──the first pause is over──> due ──lifted──> none, or held by other pods
 enum class RefusalPhase : std::uint8_t { none, held, due };
 
 struct BindingRow {
     std::int32_t failures = 0;
     Instant not_before;
-    Instant refusal_ends_at;  // the first of its pods' `barred_until`; never: none is refused
+    Instant refusal_ends_at;  // the earliest `barred_until` of its pods; never: none is refused
 
     // What the fields mean; other code should ask for it.
     [[nodiscard]] BindPhase phase(Instant now) const {

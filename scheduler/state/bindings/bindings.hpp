@@ -16,15 +16,15 @@ namespace gpuctl {
 
 class ClusterState;
 
-// What is left of a job's last round, counted.
+// The pods of a job's last round, counted by state.
 struct BindRound {
     explicit BindRound(const GangSize& size) : settled(size), held(size) {}
     std::int64_t in_flight = 0;
     std::int64_t to_retry = 0;  // assumed, answered "failed"
-    std::int64_t bound = 0;     // and not asked to go
+    std::int64_t bound = 0;     // and neither terminating nor deleted by us
     std::int64_t unreported = 0;
     GangTally settled;  // bound or succeeded
-    GangTally held;     // with those that are assumed
+    GangTally held;     // the same and assumed
     [[nodiscard]] std::int64_t assumed() const { return in_flight + to_retry; }
 };
 
@@ -32,7 +32,7 @@ class Bindings {
 public:
     explicit Bindings(ClusterState& state) : state_(state) {}
 
-    // Assumes all of the round or nothing (false), as the newest state allows.
+    // Assumes the whole round, or nothing (false) if the newest state does not allow it.
     bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
                 EffectList& effects, LetIn let_in = LetIn::now);
     void resend_unanswered(EffectList& effects);
@@ -49,7 +49,7 @@ public:
     void set_bar(PodId id, PodBar bar);
     void lift_refusals(JobId id);
     void find_end_of_refusal(JobId id);
-    void begin(PodId id);         // a pod that is new
+    void begin(PodId id);         // a new pod
     void follow_facts(PodId id);  // a new pod, or one whose facts changed
     void nominate(PodId id);      // other pods are evicted for it
     void withdraw_nomination(PodId id);

@@ -1,4 +1,4 @@
-// What the watch shows of a pod decides its bind state: what it holds follows from that.
+// The facts that the watch reports of a pod decide its bind state, and so what it holds.
 
 #include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -22,7 +22,7 @@ void Bindings::follow_facts(PodId id) {
         return state_.pods.release(id);
     }
     if (!row.facts.node.empty()) return follow_node(id);
-    // Without a node: what is assumed or known of a bind stays, the watch is merely behind.
+    // The facts name no node: an assumed or known bind stays, because the watch may be behind.
     if (!row.facts.ours) {
         if (row.node.exists()) state_.pods.release(id);
         bind.state = BindState::foreign;
@@ -54,8 +54,9 @@ void Bindings::follow_node(PodId id) {
     const bool is_declared = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
     const bool is_elsewhere =
         row.node != node || (is_declared && row.facts.gpu_device != row.gpu_device);
-    // The watch wins. What was only nominated is charged as such.
-    const bool is_nominated = bind.state == BindState::claimed;
+    // The watch wins: a node that it shows replaces the assumed one. Nominated room is released
+    // first, because it is charged as nominated.
+    const bool is_nominated = bind.state == BindState::nominated;
     if (row.node.exists() && (is_elsewhere || is_nominated)) state_.pods.release(id);
     if (is_nominated) bind.state = BindState::waiting;
     if (!row.node.exists())

@@ -1,5 +1,5 @@
-// Rounds: the pods of a job that were placed together, from assumption to all bound or given up.
-// The round of a gang: scheduler/state/gangs/rounds_of_gangs.cpp.
+// Rounds: pods of a job that were placed together, from their assumption until all are bound or
+// given up. The round of a gang: scheduler/state/gangs/rounds_of_gangs.cpp.
 
 #include <algorithm>
 #include <set>
@@ -27,7 +27,7 @@ bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or
             const std::uint32_t slot = placement.node.value();
             if (!state_.nodes.capacity().fits(slot, shape.needs)) return false;
             if (!state_.nodes.capacity().fits_on(slot, shape.needs, placement.device)) return false;
-            check.take(slot, shape.needs, 1, placement.device);
+            check.occupy(slot, shape.needs, 1, placement.device);
             ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }
@@ -44,7 +44,8 @@ bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or
     if (all_or_nothing) state_.gangs.begin_round(id);
     for (const Placement& placement : round) {
         BindRow& bind = state_.pods.rows().bind(placement.pod, {});
-        bind.placed_at = state_.session.event_time();  // before it holds: its end counts from here
+        // before it holds: its end counts from this time
+        bind.placed_at = state_.session.event_time();
         state_.pods.hold(placement.pod, placement.node, placement.device);
         bind.state = BindState::assumed;
         state_.waiting.expect_start(placement.pod);
@@ -74,9 +75,9 @@ void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     row.deadline = deadline;
 }
 
-// After a restart or in a new term: every answer that never came is asked for again. Meanwhile
-// other pods may have taken the room, and nodes may have gone: such a bind is as one that
-// failed, whose room is kept until it can land no more.
+// After a restart or in a new term: every bind and deletion without an outcome is sent again. Other
+// pods may have taken the room meanwhile, or the node may be gone. Then the bind counts as failed,
+// and its room stays held until it can no longer succeed.
 void Bindings::resend_unanswered(EffectList& effects) {
     state_.session.note_resent();
     state_.nominations.revisit_nominations();  // before their evictions: resend_evictions()
@@ -147,8 +148,8 @@ void Bindings::settle_round(JobId id, EffectList& effects) {
     if (round.assumed() == 0 && round.unreported > 0) state_.waiting.report_started(id, effects);
 }
 
-// Outside a gang a failed bind gives its room back, unless the same bind, sent in an earlier term,
-// may still reach the API server: then it is asked for again, there and nowhere else.
+// Outside a gang, a failed bind releases its room. Exception: the same bind was sent in an earlier
+// term and may still succeed. Then it is sent again, for the same node.
 void Bindings::settle_unsure(JobId id, EffectList& effects) {
     if (has_fault(SeededFault::forget_failed_binds)) return;
     const JobRow& job = state_.jobs.rows()[id.value()];
@@ -172,7 +173,8 @@ void Bindings::wait_until_sure(JobId id, const PodRow& pod) {
 
 namespace {
 
-// Claimed room comes free when other pods have gone: what is held counts before it.
+// True if the node is overdrawn only by nominations. Nominated room becomes free when other pods
+// have terminated, so a pod that holds room has precedence.
 bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, const Need& need) {
     if (state.nominations.nominated_jobs().empty()) return false;
     const Capacity& capacity = state.nodes.capacity();
@@ -183,12 +185,12 @@ bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, co
                capacity.whole_column(other) == column;
     };
     std::int64_t nominated = 0;
-    std::int64_t on_device = 0;  // but for claims
+    std::int64_t on_device = 0;  // without nominated pods
     std::set<std::int32_t> devices_nominated;
     std::set<std::int32_t> devices_held;
     for (const PodId id : state.node(of.node).pods) {
         const PodRow& pod = state.pod(id);
-        const bool is_nominated = pod.bind.state == BindState::claimed;
+        const bool is_nominated = pod.bind.state == BindState::nominated;
         for (const Need& other : state.pods.shapes().at(pod.shape).needs) {
             if (is_nominated && other.column == column) nominated += other.amount;
             if (!is_part_of_it(other.column)) continue;
@@ -197,7 +199,7 @@ bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, co
             if (!is_nominated && is_on_device) on_device += other.amount;
         }
     }
-    // The first part takes a whole GPU out of the column.
+    // The first fraction of a GPU takes a whole GPU out of the column.
     for (const std::int32_t device : devices_nominated) {
         if (!devices_held.contains(device)) nominated += kGpuMilliPerGpu;
     }
@@ -207,7 +209,7 @@ bool is_overdrawn_by_nominations(const ClusterState& state, const PodRow& of, co
 
 }  // namespace
 
-// Nodes go and shrink while a reservation waits to be sent again.
+// The node may have been removed or have shrunk since the bind was decided.
 bool Bindings::still_fits(const PodRow& pod) const {
     const NodeRow& node = state_.nodes.rows()[pod.node.value()];
     const WindowSet active = node.windows & state_.maintenance.calendar().active;

@@ -22,7 +22,7 @@ class ElasticJobs {
 public:
     explicit ElasticJobs(ClusterState& state) : state_(state) {}
 
-    // An elastic job is to have so many ranks (sizes.cpp).
+    // Sets the wanted number of ranks of an elastic job (sizes.cpp).
     void resize(JobId job, std::int32_t ranks, Cause why, EffectList& effects,
                 EvictionCause gives_for = EvictionCause::shrunk);
     void defer_ranks(JobId job, std::int32_t from);
@@ -39,10 +39,10 @@ public:
     void keep_size(JobId id);
     void mark_surplus(const JobRow& job);
     void mark_surplus(PodId id);
-    void end_size(JobId id);       // it is elastic no more
-    void pause_growth(JobId id);   // it changed size, or started, just now
+    void end_size(JobId id);       // it is no longer elastic
+    void pause_growth(JobId id);   // it has just changed its size, or started
     void forget_answer(JobId id);  // of a resize that an earlier term sent
-    // What it has done, and since now with how many ranks (pace.cpp).
+    // Its completed work, and the number of ranks with which it runs from now on (pace.cpp).
     void note_pace(JobId id, Duration done, std::int32_t ranks);
     void forget_job(JobId id);
 

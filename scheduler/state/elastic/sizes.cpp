@@ -1,5 +1,5 @@
-// How many ranks elastic jobs have (ADR 0017): what was decided, what was sent to their
-// controllers, and which ranks are too many. plan/elastic decides.
+// Sizes of elastic jobs (ADR 0017): the number of ranks that was decided, the number that was sent
+// to the controller, and surplus ranks. plan/elastic decides.
 
 #include <algorithm>
 #include <utility>
@@ -11,13 +11,13 @@
 namespace gpuctl {
 namespace {
 
-// A job whose size could not be changed is left in peace so long.
+// After a refused change, no other change of the job's size is requested for this time.
 constexpr Duration kRefusedPause = Duration::seconds(3600);
 
 }  // namespace
 
-// Its workload is made with all the ranks that it may have: they wait, and those that find no room
-// when it starts are taken back then.
+// The workload is created with the largest number of ranks. They wait, and ranks that find no room
+// when the job starts are removed then.
 void ElasticJobs::begin_size(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     const JobSpec& spec = job.record->spec;
@@ -63,8 +63,8 @@ void ElasticJobs::restore_job(JobId id, Key<StateReader>) {
     if (is_elastic(job)) elastic_jobs_.emplace(job.arrival, id);
 }
 
-// What the watch shows. It may be behind our own change; any other size was set by another client,
-// and is the size now, as far as the job allows it.
+// The size that the watch shows. It may be behind our own change. Any other size was set by another
+// client and is the size now, limited to the range of the job.
 void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
@@ -117,11 +117,11 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, Cause why, EffectList& ef
 void ElasticJobs::defer_ranks(JobId id, std::int32_t from) {
     std::int32_t& known = state_.jobs.rows().elastic(id, {}).deferred_from;
     if (std::exchange(known, from) == from) return;
-    if (from == 0) state_.jobs.mark_dirty(id);  // those that wait may be owed now
+    if (from == 0) state_.jobs.mark_dirty(id);  // waiting ranks may be needed now
     state_.session.set_timer(id);
 }
 
-// Ranks of elastic jobs, all that are named and those after them.
+// Removes ranks of elastic jobs: all that are named and those after them.
 void ElasticJobs::shrink(const std::vector<Victim>& victims, const Cause& why,
                          EffectList& effects) {
     std::map<ObjectKey, std::int32_t> sizes;
@@ -135,8 +135,8 @@ void ElasticJobs::shrink(const std::vector<Victim>& victims, const Cause& why,
     for (const auto& [key, size] : sizes) resize(state_.jobs.find_job(key), size, why, effects);
 }
 
-// A job does not need its ranks any more, and its controller does not know of the change yet: it
-// keeps the ranks whose room no other job claims.
+// Withdraws a shrink that the controller does not know of yet, because the job that needed the
+// ranks no longer does. Ranks whose room is nominated for another job still go.
 void ElasticJobs::keep_size(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
@@ -194,7 +194,7 @@ Instant ElasticJobs::next_size_change(const JobRow& job) {
     const ElasticRow& elastic = job.elastic;
     if (elastic.wanted != elastic.size) return elastic.not_before;
     const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
-    // At its largest, too: its ranks may go for others once its controller hears again.
+    // At its largest size, too: its ranks may be offered to other jobs after the pause.
     return may_change ? std::max(elastic.grow_from, elastic.not_before) : elastic.not_before;
 }
 
@@ -206,7 +206,7 @@ void ElasticJobs::mark_surplus(PodId id) {
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
     is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
     if (is_surplus && pod.node.exists()) state_.pods.note_surplus(id);
-    if (was_surplus && !is_surplus) state_.pods.note_termination(id);  // it stays after all
+    if (was_surplus && !is_surplus) state_.pods.note_termination(id);  // it stays
 }
 
 void ElasticJobs::mark_surplus(const JobRow& job) {
@@ -234,19 +234,21 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
         const bool moves = pod.is_terminating() || pod.bind.delete_in_flight ||
                            pod.eviction.state != EvictionState::none ||
                            pod.bind.state == BindState::assumed ||
-                           pod.bind.state == BindState::claimed;
+                           pod.bind.state == BindState::nominated;
         if (moves || pod.facts.rank != out.there) out.is_settled = false;
         ++out.there;
     }
     return out;
 }
 
-// Some of its ranks could go for others now that could not before.
+// Counts the ranks that other jobs may get. If there are more than before, waiting jobs are tried
+// again.
 void ElasticJobs::offer_surplus(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     const ElasticRanks ranks = ranks_of(job);
     const std::int64_t least = state_.gangs.gang_size(job).value_or(0);
-    const bool is_heard = !job.elastic.is_paused(state_.session.event_time());  // by its controller
+    // its controller carries out changes
+    const bool is_heard = !job.elastic.is_paused(state_.session.event_time());
     const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
     const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
     const bool is_more = offered > job.elastic.offered;
@@ -275,7 +277,7 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
             elastic.size = std::clamp(event.size, 1, kRanksMaximum);
             elastic.failures = 0;
             break;
-        case ResizeResult::gone:  // the watch will say so
+        case ResizeResult::gone:  // the watch will show it
             elastic.wanted = elastic.size;
             break;
         case ResizeResult::refused:
@@ -294,7 +296,8 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     if (event.result != ResizeResult::failed) elastic.given = 0;
     mark_surplus(job);
     state_.session.set_timer(id);
-    // What the watch showed meanwhile was not looked at; what was read just now is newer.
+    // Reports of the watch were ignored while the resize was in flight. A size that was read with
+    // the answer is newer than they are.
     const bool is_read =
         event.result == ResizeResult::gone || event.result == ResizeResult::other_size;
     elastic.sent = 0;

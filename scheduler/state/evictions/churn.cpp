@@ -1,9 +1,10 @@
-// What evictions cost the jobs that they move: the budget of evictions per hour, the work that was
-// done, the figures. All of it is counted when a pod goes: an eviction that was only asked for, or
-// refused, moved nothing.
+// What evictions cost the evicted jobs: their budget of evictions per hour, completed work, and
+// figures. All of it is counted when a pod goes: an eviction that was only requested, or refused,
+// changes nothing.
 //
-// A pod goes when its eviction is accepted, or when the watch shows it terminating or gone while an
-// eviction of it has no answer yet, also when the claim that it was asked for has fallen meanwhile.
+// A pod goes when its eviction is accepted. It also goes when the watch shows it terminating or
+// gone while its eviction has no answer yet, even if the nomination for which it was requested has
+// been withdrawn meanwhile.
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +27,8 @@ void forget_old_vacancies(std::vector<Vacancy>& vacancies, Instant now) {
                   [now](const Vacancy& one) { return one.evicted_at.back() + kHour <= now; });
 }
 
-// When one that was moved then may be moved again, at most so often in an hour.
+// The time from which a job or pod with these evictions may be evicted again, at `most` evictions
+// in an hour.
 Instant movable_from(const std::vector<Instant>& moved_at, std::size_t most, Instant now) {
     return moved_at.size() < most ? now : std::max(now, moved_at[moved_at.size() - most] + kHour);
 }
@@ -44,7 +46,7 @@ void Evictions::request_eviction(PodId id, EvictionCause cause, CauseBox why) {
     if (has_fault(SeededFault::charge_evictions_when_asked)) charge_eviction(id);
 }
 
-// Nothing that asked it to go is under way any more.
+// No eviction of the pod is under way any more.
 void Evictions::withdraw_eviction(PodId id) {
     EvictionRow& eviction = state_.pods.rows().eviction(id, {});
     eviction.state = EvictionState::none;
@@ -74,7 +76,7 @@ void Evictions::charge_eviction(PodId id) {
     if (is_gang && request.goes_along) return;
     Churn& churn = churn_[job.key];
     const RunSoFar run = state_.run_times.run_so_far(job);
-    churn.note(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
+    churn.add_run(run.began.happened() ? run : request.run);  // some ranks may have gone
     if (has_fault(SeededFault::forget_what_was_done)) churn.done = Duration{};
     churn.why = request.why;
     state_.run_times.touch_history(job.tenant);
@@ -88,13 +90,13 @@ void Evictions::charge_eviction(PodId id) {
     }
     forget_before_the_last_hour(churn.evicted_at, state_.session.event_time());
     churn.evicted_at.push_back(state_.session.event_time());
-    for (const PodId rank : job.pods) {  // ranks that were asked together go one by one
+    for (const PodId rank : job.pods) {  // the ranks that were requested together go one by one
         EvictionRequest& other = state_.pods.rows().eviction(rank, {}).request;
         other.goes_along = other.is_uncharged;
     }
 }
 
-// A new pod has the place of a pod that was moved, if one of its job was.
+// Gives a new pod the place of an evicted pod of its job, if there is one.
 void Evictions::take_vacancy(PodId id) {
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (churn_.empty() || !pod.job.exists() || pod.facts.gang) return;
@@ -110,7 +112,7 @@ void Evictions::take_vacancy(PodId id) {
     vacancies.erase(own);
 }
 
-// Jobs that were not moved for an hour are forgotten when others are.
+// Forgets jobs without an eviction in the last hour. Called when other jobs are evicted.
 void Evictions::forget_old_moves() {
     std::erase_if(churn_, [this](const auto& entry) {
         const Churn& known = entry.second;
@@ -142,7 +144,7 @@ const Cause* Evictions::evicted_why(const ObjectKey& job) const {
     return found == churn_.end() || !found->second.why ? nullptr : &*found->second.why;
 }
 
-// The first rank of a gang that is rolled back goes: until then nothing was undone.
+// The first rank of a gang goes that is rolled back: the roll-back counts from now on.
 void Evictions::note_rolled_back(PodId id) {
     const JobId job = state_.pods.rows()[id.value()].job;
     if (job.exists() && state_.gangs.note_rolled_back(job)) note_gang_rolled_back();

@@ -1,6 +1,6 @@
 #pragma once
-// How often a job was moved out of the way of others, and what it had done when it was: outlives
-// its pods, whose successors may come later (churn.cpp).
+// How often a job was evicted, and what it had completed then. It outlives the pods of the job,
+// whose successors may be created later (churn.cpp).
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -12,32 +12,34 @@
 
 namespace gpuctl {
 
-// The place of a pod that was evicted and is no rank of a gang. The next pod that the controller of
-// its job makes has this place: it counts as moved as often as the pods before it.
+// The place of an evicted pod that is no rank of a gang. The next pod that its controller creates
+// takes this place, and its evictions count for the new pod.
 struct Vacancy {
-    std::int32_t rank = -1;  // its index, where its controller gives one; then only that pod fits
-    std::vector<Instant> evicted_at;  // in the hour before the last of them
+    // its index, if its controller sets one; then only a pod with this index takes the place
+    std::int32_t rank = -1;
+    std::vector<Instant> evicted_at;  // in the hour before the last eviction
     friend bool operator==(const Vacancy&, const Vacancy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Vacancy, (), (rank, evicted_at))
 
 struct Churn {
-    // Of a gang: in the hour before the last of them, each one move of all its ranks. Of another
-    // job the last, as each pod has its own (PodRow::evicted_at). Never empty.
+    // Of a gang: its evictions in the hour before the last one, each an eviction of all its ranks.
+    // Of another job: only the last one, because each pod has its own list
+    // (EvictionRow::evicted_at). Never empty.
     std::vector<Instant> evicted_at;
-    CauseBox why;  // since it last started; absent: it was not moved since
-    // What it had done and kept, before the run that was stopped last and with it.
+    CauseBox why;  // why it was evicted; absent: not since it last started
+    // Completed work that is kept: before the run that was evicted last, and with that run.
     Instant run_began;
     Duration done_before;
     Duration done;
-    // They identify the run, which has not ended, among others (FinishedRun).
+    // These identify the run, which has not ended, among other runs (FinishedRun).
     GpuMilli gpus;
     Duration limit;
     std::vector<Vacancy> vacancies;  // oldest first
 
-    // It was stopped in this run. Once more in the same run, because it stayed the first time:
-    // what it did before that run is the same.
-    void note(const RunSoFar& run) {
+    // The job was evicted in this run. A second eviction in the same run, because the job stayed
+    // the first time, does not change the work that was completed before the run.
+    void add_run(const RunSoFar& run) {
         if (!run.began.happened()) return;
         if (run_began != run.began) {
             done_before = done;

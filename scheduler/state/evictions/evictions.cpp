@@ -1,4 +1,4 @@
-// Evictions: asked for, sent again, answered, given up.
+// Evictions: requested, sent again, answered, given up.
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ void Evictions::send_eviction(PodId id, EffectList& effects) {
     eviction.state = EvictionState::asked;
     eviction.effect = state_.session.next_effect();
     state_.waiting.leave_queue(
-        pod.job);  // what it asked for is no longer what it needs: the next Plan looks again
+        pod.job);  // the readiness of its job has changed: the next Plan reads it again
     state_.jobs.mark_dirty(pod.job);
     state_.pods.note_termination(id);
     effects.add(EvictPod{pod.eviction.effect,
@@ -79,7 +79,7 @@ void Evictions::spare(PodId id, Duration length) {
     state_.pods.rows().eviction(id, {}).spared_until = state_.session.event_time() + length;
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (state_.maintenance.calendar().nodes.contains(pod.node.value()))
-        state_.maintenance.note_stop(pod.node, pod);  // then it is asked
+        state_.maintenance.note_stop(pod.node, pod);  // then it is evicted
 }
 
 void Evictions::on(const PodEvictOutcome& event, EffectList&) {
@@ -89,7 +89,7 @@ void Evictions::on(const PodEvictOutcome& event, EffectList&) {
     if (pod.eviction.effect != event.effect) return;
     const bool goes = event.result == EvictResult::evicted || event.result == EvictResult::gone;
     if (goes) charge_eviction(id);
-    if (pod.eviction.state != EvictionState::asked) {  // its claim has fallen meanwhile
+    if (pod.eviction.state != EvictionState::asked) {  // the nomination was withdrawn meanwhile
         if (!goes) state_.pods.rows().eviction(id, {}).request.is_uncharged = false;
         return;
     }
@@ -104,12 +104,12 @@ void Evictions::on(const PodEvictOutcome& event, EffectList&) {
         settle(id, event.result);
         state_.nominations.note_outcome(preemptor, event.result);
     } else {
-        spare(id, kSparedFor);  // never: drop_nomination() clears the beneficiary
+        spare(id, kSparedFor);  // never: drop_nomination() clears the preemptor
     }
     if (!pod.is_terminating()) state_.pods.note_termination(id);
 }
 
-// What the answer makes of an eviction that was asked for.
+// Applies the answer to a requested eviction.
 void Evictions::settle(PodId id, EvictResult result) {
     EvictionState& state = state_.pods.rows().eviction(id, {}).state;
     switch (result) {

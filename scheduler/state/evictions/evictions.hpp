@@ -1,5 +1,5 @@
 #pragma once
-// Pods that are stopped: requests, their outcomes, budgets of evictions, pods that may be stopped.
+// Evictions of pods: requests, outcomes, budgets of evictions, and the pods that may be evicted.
 //
 // Owner, thread: ClusterState's.
 
@@ -27,16 +27,19 @@ class Evictions {
 public:
     explicit Evictions(ClusterState& state) : state_(state) {}
 
-    void evict_postponed(JobId job, EffectList& effects);  // those whose backoff is over
-    // Has pods of the job stopped for a window, or because their node is unhealthy.
+    void evict_postponed(JobId job, EffectList& effects);  // whose backoff is over
+    // Evicts pods of a job for a maintenance window, or because their node is unhealthy.
     void drain(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why,
                EffectList& effects);
-    // Likewise evictions asked for before that effect, once what they are for was looked at.
+    // Sends open evictions again whose effect is older than `before`, after the Plan has read the
+    // jobs for which they were requested.
     void resend_evictions(EffectId before, EffectList& effects);
     [[nodiscard]] const OutcomeFigures& outcomes() const { return outcomes_; }
-    // When its budget of evictions lets the pod go, or the gang that it is of; absent: never.
+    // The time from which the budget of evictions allows the pod, or its gang, to be evicted;
+    // absent: never.
     [[nodiscard]] std::optional<Instant> evictable_from(const PodRow& pod, bool is_gang) const;
-    // For a job of higher priority: its user says so, or its pool where its user says nothing.
+    // True if a job of higher priority may preempt the pod: its user allows it, or, if the user
+    // states nothing, its pool does.
     [[nodiscard]] bool may_be_preempted(const PodRow& pod) const;
     // Why the job waits again although it ran; null: it was not evicted.
     [[nodiscard]] const Cause* evicted_why(const ObjectKey& job) const;
@@ -46,14 +49,14 @@ public:
     [[nodiscard]] Cause why_evicted(const JobRow& preemptor, EvictionCause cause) const;
     void spare(PodId id, Duration length);
     void assign(PodId id, const ObjectKey& preemptor);  // its room is for that job
-    void release(PodId id);                             // for no job any more
+    void release(PodId id);                             // its room is for no job
     // churn.cpp
     void request_eviction(PodId id, EvictionCause cause, CauseBox why);
     void withdraw_eviction(PodId id);
     void charge_eviction(PodId id);
     void take_vacancy(PodId id);
     void forget_old_moves();
-    void note_rolled_back(PodId id);  // a rank of a gang that is undone goes
+    void note_rolled_back(PodId id);  // a rank of a gang that is rolled back goes
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
     void list_stoppable(PodId id, bool is_there);
     void renew_stoppable(PodId id);
@@ -62,9 +65,9 @@ public:
     void note_shrunk(EvictionCause cause, std::int32_t ranks) {
         outcomes_.add(cause, static_cast<std::uint64_t>(ranks));
     }
-    void note_start(const ObjectKey& job);    // why it was moved is history
-    void note_success(const ObjectKey& job);  // its next run begins from nothing
-    void forget_work(const JobRow& job);      // it is deleted: the next one is another job
+    void note_start(const ObjectKey& job);    // it runs again: the cause of its eviction is history
+    void note_success(const ObjectKey& job);  // its next run begins without completed work
+    void forget_work(const JobRow& job);  // it is deleted: a later job of this name is another job
     void forget_job(const ObjectKey& job) { churn_.erase(job); }
 
     // --- from an image ---
@@ -75,7 +78,7 @@ public:
 private:
     void settle(PodId id, EvictResult result);
     ClusterState& state_;
-    std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
+    std::map<ObjectKey, Churn> churn_;  // of jobs evicted within the last hour
     OutcomeFigures outcomes_;
 };
 

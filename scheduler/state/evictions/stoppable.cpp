@@ -1,5 +1,5 @@
-// Rows of the pods that may be evicted for other jobs: what a search for victims begins with, kept
-// so that it need not look at every pod.
+// Rows of the pods that may be evicted for other jobs. A search for victims reads these rows, so
+// that it need not read all pods.
 
 #include <utility>
 
@@ -28,7 +28,7 @@ bool Evictions::may_be_preempted(const PodRow& pod) const {
                                 PreemptionVictims::lower_priority;
 }
 
-// Of a pod that holds: its pool may think otherwise of it now.
+// The victim rule of a pool has changed: lists or removes the pods that hold resources.
 void Evictions::relist_stoppable() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
         const PodRow& pod = state_.pods.rows()[i];
@@ -42,7 +42,8 @@ void Evictions::relist_stoppable() {
     }
 }
 
-// Counted as it is listed, so that both are taken back alike.
+// Adds the pod to the list (is_there) or removes it. Removal counts the listed row, so that it
+// reverses exactly what was counted when the pod was added.
 void Evictions::list_stoppable(PodId id, bool is_there) {
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (!is_there && pod.stoppable_at == PodRow::kNotListed) return;

@@ -8,7 +8,7 @@
 
 namespace gpuctl {
 
-// How far the gang is. It stays `forming` through rounds that are rolled back.
+// The phase of a gang. It stays `forming` through rounds that are rolled back.
 //
 //   forming ──all ranks bound──> whole ──lacks ranks, waits for them──> short_of_ranks
 //      ^                          ^ ^                                       │   │
@@ -30,13 +30,14 @@ enum class GangRound : std::uint8_t { none, open, refused };
 
 struct GangRow {
     std::int32_t attempt = 0;
-    bool started = false;          // all its ranks were bound, and some have been since
-    Instant short_since;           // it ran as a whole and lacks ranks since; or never
-    bool is_stranded = false;      // for longer than the policy allows
-    FinishedRanks finished;        // whose pods are gone
-    Instant deadline;              // of the open round or of being half bound; else never
-    bool member_refused = false;   // in the open round
-    bool is_rolling_back = false;  // none of its pods is gone for it yet; a figure, not in images
+    bool started = false;      // all its ranks were bound, and at least one has been since
+    Instant short_since;       // it was whole and lacks ranks since then; or never
+    bool is_stranded = false;  // it lacks ranks for longer than the policy allows
+    FinishedRanks finished;    // succeeded ranks whose pods are gone
+    Instant deadline;  // of the open round, or of the time that it may be half bound; else never
+    bool member_refused = false;  // a rank of the open round cannot be bound
+    // no rank has gone for the roll-back yet; a figure, not in images
+    bool is_rolling_back = false;
 
     // What the fields mean; other code should ask for it.
     [[nodiscard]] GangPhase phase() const {
@@ -56,7 +57,7 @@ constexpr bool has_started(GangPhase phase) {
            phase == GangPhase::stranded;
 }
 
-// Jobs that fit on what it holds may have it.
+// Jobs that fit on the room of this gang may take it.
 constexpr bool yields(GangPhase phase) {
     return phase == GangPhase::stranded || phase == GangPhase::restarting;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks of a gang, counted against what makes it whole.
+// Counts the ranks of a gang against the numbers that make it whole.
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
@@ -13,14 +13,14 @@
 
 namespace gpuctl {
 
-// A role that has fewer ranks than it must have.
+// A role with fewer ranks than its minimum.
 struct RoleShort {
     std::string role;
     std::int64_t ranks_min = 0;
     std::int64_t ranks = 0;
 };
 
-// `size` must outlive it.
+// `size` must outlive the tally.
 class GangTally {
 public:
     explicit GangTally(const GangSize& size) : size_(&size), of_role_(size.roles.size(), 0) {}
@@ -35,12 +35,13 @@ public:
         }
     }
     [[nodiscard]] std::int64_t ranks() const { return ranks_; }
-    // So many more of the role make its minimum; of one that has none, none do.
+    // The number of ranks that the role lacks; 0 for a role without a minimum.
     [[nodiscard]] std::int64_t missing_of(std::string_view role) const {
         const std::size_t at = position(role);
         return at < of_role_.size() ? missing_at(at) : 0;
     }
-    // The fewest ranks that make it whole: each of a role that lacks one counts for both.
+    // The fewest ranks that make the gang whole. A rank of a role that lacks ranks also counts for
+    // the whole gang.
     [[nodiscard]] std::int64_t missing() const {
         std::int64_t of_roles = 0;
         for (std::size_t at = 0; at < of_role_.size(); ++at) of_roles += missing_at(at);

@@ -1,5 +1,5 @@
 #pragma once
-// Jobs that start whole: their sizes, their deadline, roll-back, lost ranks, and topology.
+// Gangs, whose ranks start together: sizes, deadlines, roll-back, lost ranks, and topology.
 //
 // Owner, thread: ClusterState's.
 
@@ -30,18 +30,21 @@ public:
     explicit Gangs(ClusterState& state) : state_(state) {}
 
     [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
-    // What makes the gang whole that a job is; absent: it is none.
+    // The size of the job's gang; absent: the job is no gang.
     [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;  // 0: unknown
-    // Nodes of what the job holds and keeps: its next pods are to be near them, or apart.
+    // Nodes of the pods that the job holds and keeps: its next pods are placed near them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
-    // GPU models that the others of its gang are on, if it takes several: its own is one of these.
+    // GPU models of the other pods of the gang, if the gang accepts several models: the pod must
+    // get one of these.
     [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
-    // Ranks of a gang that takes several GPU models would be on more than one.
+    // True if ranks of a gang that accepts several GPU models would be on more than one model.
     [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
-    // Placed so, they would not be together, or apart, as they ask (topology_rules.cpp).
+    // True if this placement breaks the rules of the pods to be together or apart
+    // (topology_rules.cpp).
     [[nodiscard]] bool breaks_topology(const JobRow&, const std::vector<Placement>& round) const;
-    // Gangs that have lacked ranks for too long, and from when on one does (stranded.cpp).
+    // Gangs that have lacked ranks for too long, and the time from which a gang is one
+    // (stranded.cpp).
     [[nodiscard]] const std::set<Arrived>& stranded_gangs() const { return stranded_gangs_; }
     [[nodiscard]] Instant stranded_from(const JobRow& job) const;
     void on(const GangObserved& event, EffectList& effects);
@@ -50,14 +53,14 @@ public:
     void settle_gang(JobId id, EffectList& effects);
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
     void begin_round(JobId id);    // its ranks are placed together
-    void note_no_gang(JobId id);   // it is none any more
+    void note_no_gang(JobId id);   // it is no longer a gang
     void extend_round(JobId id);   // its binds are sent again
-    void refuse_member(JobId id);  // one of the open round cannot be bound
+    void refuse_member(JobId id);  // a rank of the open round cannot be bound
     // The first rank of a gang that is rolled back goes. False: it is not rolled back, or another
-    // one went before.
+    // rank went before.
     bool note_rolled_back(JobId id);
     void note_gone(JobId id, const PodFacts& pod);   // a pod of the job
-    void note_there(JobId id, const PodFacts& pod);  // likewise
+    void note_there(JobId id, const PodFacts& pod);  // a pod of the job
     [[nodiscard]] FinishedRanks take_finished(JobId id);
     void set_finished(JobId id, FinishedRanks ranks);
     // Of a summarized job.

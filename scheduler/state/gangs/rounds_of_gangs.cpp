@@ -1,5 +1,5 @@
-// The round of a gang is all or nothing: refused members are tried again until the deadline with
-// all reservations kept; then it is complete, undone, or half bound (I4).
+// The round of a gang is all or nothing. Refused ranks are tried again until the deadline, while
+// the room of all ranks stays held. Then the gang is whole, rolled back, or half bound.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace gpuctl {
 
 namespace {
 
-// Some of it holds and may stay: an eviction that was asked for may be refused or withdrawn.
+// True if a rank holds resources and may stay: a requested eviction may be refused or withdrawn.
 bool is_there(const PodTable& pods, const JobRow& job) {
     return std::any_of(job.pods.begin(), job.pods.end(), [&pods](PodId id) {
         const PodRow& pod = pods[id.value()];
@@ -18,8 +18,8 @@ bool is_there(const PodTable& pods, const JobRow& job) {
     });
 }
 
-// All of it was bound when it was first seen, and some were leaving already: stopped by an admin,
-// or by an earlier leader. It is no half of a gang that never started.
+// True if all ranks were bound when they were first seen, and some were already terminating:
+// stopped by an administrator or by an earlier leader. Such a gang did start as a whole.
 bool ran_before(const PodTable& pods, const JobRow& job, const GangSize& size) {
     GangTally ran{size};
     bool is_terminating = false;
@@ -43,7 +43,7 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
     drop_unfit_members(id);
     if (!gang.started && ran_before(state_.pods.rows(), job, size)) gang.started = true;
     BindRound round = state_.bindings.count_round(job, size);
-    if (round.held.is_whole()) gang.member_refused = false;  // the others are enough
+    if (round.held.is_whole()) gang.member_refused = false;  // the other ranks are enough
     if (round.in_flight > 0) {
         if (!is_late && gang.round() != GangRound::refused) retry_members(id, effects);
         return;
@@ -67,7 +67,7 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
         if (round.bound == 0 && !round.settled.is_whole()) state_.evictions.note_gang_rolled_back();
     }
     const bool is_whole = round.settled.is_whole();
-    if (is_whole || round.bound == 0) {  // ranks that succeeded hold nothing
+    if (is_whole || round.bound == 0) {  // succeeded ranks hold nothing
         if (is_whole && !gang.started) {
             gang.started = true;
             const bool was_placed =
@@ -86,9 +86,9 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
         end_round(id);
         return;
     }
-    // Half bound. A gang that ran as a whole before lost a member: the rest is placed first, no pod
-    // is deleted; only a job that fits on its room may have it evicted after a while
-    // (stranded.cpp). A gang that never ran is given its time, then undone if that can be done.
+    // Half bound. If the gang was whole before, it lost a rank: the missing ranks are placed first,
+    // and no pod is deleted. Only a job that fits on its room may have it evicted after a while
+    // (stranded.cpp). A gang that was never whole is rolled back at the deadline, if possible.
     if (gang.started && !has_fault(SeededFault::roll_back_running_gangs)) {
         gang.deadline = Instant{};
         return;
@@ -99,8 +99,8 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
         roll_back_gang(id, effects);
 }
 
-// A reservation that waits to be sent again is checked against the newest facts: on a node that
-// went or shrank meanwhile it is given up, and with it the round unless the others are enough.
+// Checks assumed ranks whose bind is to be sent again against the newest facts. If a node has gone
+// or shrunk, its rank is given up, and with it the round, unless the other ranks are enough.
 void Gangs::drop_unfit_members(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
@@ -116,7 +116,7 @@ void Gangs::retry_members(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (has_fault(SeededFault::forget_retry_of_members)) return;
     if (job.binding.phase(state_.session.event_time()) == BindPhase::backing_off)
-        return;  // the timer of the job comes back to it
+        return;  // the timer of the job tries again
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
@@ -128,7 +128,7 @@ void Gangs::retry_members(JobId id, EffectList& effects) {
     }
 }
 
-// No controller would make bare pods again: those are never deleted (I4).
+// Pods without a controller are never deleted, because nothing would create them again.
 bool Gangs::can_roll_back(const JobRow& job) const {
     return std::none_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];
@@ -159,7 +159,7 @@ void Gangs::begin_round(JobId id) {
     if (!has_fault(SeededFault::forget_gang_deadline)) {
         gang.deadline = state_.session.event_time() + state_.session.policy().gang_bind_deadline;
     }
-    // Room was claimed for it, and it is not settled yet.
+    // Only nominated room is held: the gang starts from nothing.
     if (!is_there(state_.pods.rows(), job)) forget_run(id);
     gang.member_refused = false;
     state_.session.set_timer(id);
@@ -172,7 +172,8 @@ void Gangs::extend_round(JobId id) {
     if (!deadline.happened()) return;
     deadline = state_.session.event_time() + state_.session.policy().gang_bind_deadline;
     state_.session.set_timer(id);
-    state_.jobs.mark_dirty(id);  // members that were too late may be asked for again, too
+    // ranks whose backoff ended after the deadline may be sent again, too
+    state_.jobs.mark_dirty(id);
 }
 
 void Gangs::refuse_member(JobId id) { state_.jobs.rows().gang(id, {}).member_refused = true; }
@@ -183,7 +184,7 @@ void Gangs::end_round(JobId id) {
     gang.member_refused = false;
 }
 
-// A gang of which nothing is left starts like any other.
+// A gang of which no rank is left starts like a new one.
 void Gangs::forget_run(JobId id) {
     GangRow& gang = state_.jobs.rows().gang(id, {});
     gang.started = gang.started && has_fault(SeededFault::remember_stopped_gangs);

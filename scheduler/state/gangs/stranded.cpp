@@ -1,6 +1,6 @@
-// Gangs that ran as a whole, lost ranks and find no room for them. What they hold does no work, and
-// two of them may hold what each other needs: after a while jobs that fit there may have it
-// (docs/adr/0027). As long as no job fits there, they keep it.
+// Gangs that were whole, lost ranks and find no room for new ones. What they hold does no work, and
+// two such gangs may hold what each other needs. After a while, jobs that fit on this room may take
+// it (docs/adr/0027). While no job fits there, the gang keeps it.
 
 #include <algorithm>
 
@@ -17,8 +17,9 @@ Instant Gangs::stranded_from(const JobRow& job) const {
     return job.gang.short_since + state_.session.policy().gang_repair_deadline;
 }
 
-// One that is not in line for its ranks waits for itself: they do not exist, or are gated. Its time
-// begins when it is. Jobs that were refused room are tried again then.
+// The time begins when the gang waits in its queue for the missing ranks. Before that it waits for
+// itself: its ranks do not exist yet, or are gated. When the time is over, jobs that found no room
+// are tried again.
 void Gangs::note_stranded(JobId id, const Readiness& ready) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     GangRow& gang = state_.jobs.rows().gang(id, {});
@@ -45,7 +46,8 @@ void Gangs::note_stranded(JobId id, const Readiness& ready) {
     state_.accounts.note_room_in_limits(job);
 }
 
-// It found its ranks while another job was to have its room: ranks not evicted by then stay.
+// The gang is whole again while its room was nominated for another job: ranks that are not evicted
+// yet stay.
 void Gangs::keep_whole_again(const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];

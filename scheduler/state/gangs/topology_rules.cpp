@@ -1,5 +1,5 @@
-// What the places of a job's pods mean for each other: together or apart (docs/adr/0019), and on
-// one GPU model (docs/adr/0021).
+// Placement rules between the pods of a job: together or apart (docs/adr/0019), and on one GPU
+// model (docs/adr/0021).
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ void Gangs::read_anchors(const JobRow& job, std::vector<NodeId>& out) const {
     }
 }
 
-// With ranks on several models already (labels change), any of these will do; on none that it
-// takes, any model will do.
+// If ranks are on several models already (labels change), any of these models is allowed. If none
+// is on a model that the pod accepts, any model is allowed.
 std::vector<std::string_view> Gangs::models_of_gang(PodId id) const {
     std::vector<std::string_view> out;
     const PodRow& pod = state_.pods.rows()[id.value()];
@@ -47,8 +47,8 @@ bool Gangs::mixes_models(const std::vector<Placement>& round) const {
     return !is_one || !is_model_among(models_of_gang(round.front().pod), model);
 }
 
-// With ranks in several racks already (labels change), any of these will do: moving them is decided
-// elsewhere.
+// If ranks are in several racks already (labels change), any of these racks is allowed: moves are
+// decided elsewhere.
 bool Gangs::breaks_topology(const JobRow& job, const std::vector<Placement>& round) const {
     const TopologyRules rules =
         state_.pods.shapes().at(state_.pods.rows()[round.front().pod.value()].shape).topology;

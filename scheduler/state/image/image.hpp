@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/model/job/job_spec.hpp"
@@ -22,7 +23,9 @@
 namespace gpuctl {
 
 // Enumerations of rows, by name in the layouts of files.
-BOOST_DESCRIBE_ENUM(BindState, foreign, waiting, assumed, bound, done, claimed)
+inline std::vector<std::string_view> archive_enumerators(BindState) {
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // claimed: nominated
+}
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)
 BOOST_DESCRIBE_ENUM(WorkloadState, none, creating, created, failed, deleting)

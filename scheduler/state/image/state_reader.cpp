@@ -18,7 +18,7 @@ Error damaged(const std::string& what) {
 }
 
 bool is_plausible(const PodImage& pod) {
-    return pod.standing <= BindState::claimed && pod.bar <= PodBar::refused &&
+    return pod.standing <= BindState::nominated && pod.bar <= PodBar::refused &&
            pod.eviction <= EvictionState::accepted && pod.facts.phase <= PodPhase::failed;
 }
 

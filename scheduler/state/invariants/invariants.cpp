@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-// Friend of ClusterState: the invariants are about its private tables too.
+// Friend of ClusterState: the invariants also concern its private tables.
 class Verifier {
 public:
     explicit Verifier(const ClusterState& state) : state_(state) {}
@@ -29,7 +29,7 @@ public:
 private:
     void fail(const char* id, std::string what) { found_.push_back({id, std::move(what)}); }
 
-    // I1: what is free is what is offered less what is held, and the index says the same.
+    // I1: what is free is what is offered without what is held, and the index agrees.
     void check_capacity() {
         const Capacity& capacity = state_.nodes.capacity();
         for (std::uint32_t slot = 0; slot < state_.nodes.rows().size(); ++slot) {
@@ -67,8 +67,8 @@ private:
         for (std::string& wrong : capacity.check_index()) fail("I1", std::move(wrong));
     }
 
-    // Open are the devices that pods hold parts of, each less what they hold; and each of them is
-    // one GPU fewer for others, which goes to `held`.
+    // A device is open if pods hold fractions of it, and has free what they leave. Each open device
+    // is one whole GPU less for other pods, which is added to `held`.
     void check_devices(std::uint32_t slot, std::vector<std::int64_t>& held) {
         const Capacity& capacity = state_.nodes.capacity();
         const NodeRow& node = state_.nodes.rows()[slot];
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // I2: one incarnation is held at most once and by at most one effect.
+    // I2: a pod holds one node at most, and at most one effect is in flight for it.
     void check_pod_states() {
         std::set<EffectId> effects;
         for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
@@ -119,7 +119,7 @@ private:
                     break;
                 case BindState::assumed:
                 case BindState::bound:
-                case BindState::claimed:
+                case BindState::nominated:
                     if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case BindState::foreign:
@@ -183,7 +183,7 @@ private:
         }
     }
 
-    // I4: a gang that is neither complete nor empty has a deadline, or is known to be mending.
+    // I4: a gang that is neither whole nor empty has a deadline, or is known to lack ranks.
     void check_gangs() {
         for (const auto& [key, id] : state_.jobs.job_ids()) {
             const JobRow& job = state_.jobs.rows()[id.value()];
@@ -245,7 +245,7 @@ private:
             if (!job.queue.exists()) continue;
             const Load load{shape.gpus, shape.cpu, shape.memory};
             by_tenant_in_queue[{job.queue, job.tenant}].add(load);
-            if (pod.bind.state == BindState::claimed) nominated[job.queue] += shape.gpus;
+            if (pod.bind.state == BindState::nominated) nominated[job.queue] += shape.gpus;
             by_tenant_in_pool[{job.pool, job.tenant}] += shape.gpus;
             for (QueueId id = job.queue; id.exists();
                  id = state_.tree.queue_rows()[id.value()].parent) {

@@ -1,4 +1,4 @@
-// I21: what is committed of a budget is what its pods will hold, and no turn of it is missed.
+// I21: the committed part of a budget is what its pods will use, and no end of a period is missed.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
         if (!job.queue.exists() || job.priority >= kSystemPriority || !draws(job)) continue;
         const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
         Instant until = pod.ends_at.happened() ? std::min(pod.ends_at, end) : end;
-        if (pod.bind.state == BindState::claimed) {
+        if (pod.bind.state == BindState::nominated) {
             nominated += gpus;
             if (job.run.time_max > Duration{}) until = std::min(until, now + job.run.time_max);
         } else {

@@ -1,4 +1,4 @@
-// I3 once more: what queues wait for is what their jobs in line ask for.
+// I3 again: the waiting GPUs of a queue are what its waiting jobs request.
 
 #include <map>
 

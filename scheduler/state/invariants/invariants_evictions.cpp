@@ -1,4 +1,4 @@
-// I17 once more: nominations, their victims, and the rows that victims are chosen from.
+// I17 again: nominations, their victims, and the rows from which victims are chosen.
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace gpuctl {
 
-// Friend of ClusterState: the invariants are about its private tables too.
+// Friend of ClusterState: the invariants also concern its private tables.
 class EvictionVerifier {
 public:
     EvictionVerifier(const ClusterState& state, std::vector<Violation>& found)
@@ -23,7 +23,7 @@ public:
 private:
     void fail(const char* id, std::string what) { found_.push_back({id, std::move(what)}); }
 
-    // For a job of higher priority, by the policy as it was written.
+    // For a job of higher priority, by the policy as configured.
     [[nodiscard]] bool may_go(const PodRow& pod, const JobRow& job) const {
         const auto asks_users = [&](const PoolPolicy& pool) {
             return pool.name == state_.tree.pool_rows()[job.pool.value()].name &&
@@ -34,7 +34,7 @@ private:
                                          std::none_of(pools.begin(), pools.end(), asks_users));
     }
 
-    // I17: room is claimed by jobs that wait for it, and pods are evicted for jobs that claim room.
+    // I17: room is nominated for jobs that wait, and pods are evicted for jobs with nominated room.
     void check_nominations() {
         std::set<JobId> listed(state_.nominations.nominated_jobs().begin(),
                                state_.nominations.nominated_jobs().end());
@@ -48,7 +48,7 @@ private:
             }
             std::int64_t nominated = 0;
             for (const PodId pod : job.pods) {
-                if (state_.pods.rows()[pod.value()].bind.state == BindState::claimed) ++nominated;
+                if (state_.pods.rows()[pod.value()].bind.state == BindState::nominated) ++nominated;
             }
             const bool is_whole = nominated == job.nomination.pods;
             if (has_nomination ? !is_whole && !job.is_dirty
@@ -73,8 +73,7 @@ private:
             if (pod.eviction.state == EvictionState::none) continue;
             const std::string name = "pod " + to_string(pod.facts.key);
             if (pod.bind.state != BindState::bound) fail("I17", name + " is evicted unbound");
-            if (pod.eviction.preemptor == ObjectKey{})
-                continue;  // for a window: its node is to be empty
+            if (pod.eviction.preemptor == ObjectKey{}) continue;  // for a maintenance window
             const auto found = state_.jobs.job_ids().find(pod.eviction.preemptor);
             if (found == state_.jobs.job_ids().end() || !listed.contains(found->second)) {
                 fail("I17", name + " is evicted for a job that claims nothing");
@@ -90,8 +89,8 @@ private:
         }
     }
 
-    // I17: the rows that victims are chosen from are those of the pods that may be stopped, as they
-    // are now; and all terminating pods are known to be.
+    // I17: victims are chosen from rows of exactly the pods that may be evicted, as they are now;
+    // and all terminating pods are listed.
     void check_stoppable() {
         std::map<PoolId, std::int64_t> without_gpus;
         for (const QueueRow& queue : state_.tree.queue_rows()) {
@@ -137,7 +136,8 @@ private:
         }
     }
 
-    // What is still to be charged is of a pod that holds and was asked to go.
+    // An eviction that is still to be charged is of a pod that holds resources and was requested to
+    // go.
     void check_uncharged() {
         for (const PodRow& pod : state_.pods.rows()) {
             const EvictionRequest& request = pod.eviction.request;

@@ -1,5 +1,4 @@
-// I23: finished jobs are kept as the policy says, and nothing of a summarized one is left
-// elsewhere.
+// I23: finished jobs are kept as the policy requires, and nothing else is left of a summarized job.
 
 #include <algorithm>
 

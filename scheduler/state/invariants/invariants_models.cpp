@@ -10,10 +10,10 @@ namespace {
 
 struct Held {
     GpuMilli gpus;
-    GpuMilli nominated;  // of these
+    GpuMilli nominated;  // part of `held`
 };
 
-// By the queue's jobs and those below it; none: by all of the pool's queues.
+// Held by the jobs of the queue and of the queues below it; none: by all queues of the pool.
 Held held_below(const ClusterState& state, QueueId queue, std::string_view model, PoolId pool) {
     const auto counts = [&](const JobRow& job) {
         if (!queue.exists()) return job.queue.exists() && job.pool == pool;
@@ -32,7 +32,7 @@ Held held_below(const ClusterState& state, QueueId queue, std::string_view model
             if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
             const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
             sum.gpus += gpus;
-            if (pod.bind.state == BindState::claimed) sum.nominated += gpus;
+            if (pod.bind.state == BindState::nominated) sum.nominated += gpus;
         }
     }
     return sum;
@@ -45,13 +45,12 @@ bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHoldi
     return model.held == held.gpus && model.nominated == held.nominated;
 }
 
-// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept without
-// them.
+// What is reserved when the nominated pods are gone equals what is reserved without nominations.
 bool agrees_on_reserved(const ClusterState& state, PoolId pool, const ModelRoom& room) {
     ReleasedUsage nominated;
     for (const JobId id : state.nominations.nominated_jobs()) {
         for (const PodId pod : state.job(id).pods) {
-            if (state.pod(pod).bind.state == BindState::claimed) nominated.add(state, pod, 1);
+            if (state.pod(pod).bind.state == BindState::nominated) nominated.add(state, pod, 1);
         }
     }
     const auto reserved = [&](const ReleasedUsage* gone, limits::Counted counted) {

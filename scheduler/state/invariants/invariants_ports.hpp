@@ -1,6 +1,6 @@
 #pragma once
-// I1 of host ports: so much of a port is held on a node as its pods take. Whether they may is for
-// the checker of the simulation to say.
+// I1 of host ports: the held amount of a port on a node is what its pods request. Whether they may
+// hold it is checked by the checker of the simulation.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace gpuctl {
 
 std::vector<std::string> wrong_host_ports(const ClusterState& state, NodeId node);
-// And so many nodes of a pool count a resource as are said to.
+// The counts of nodes of a pool that offer a resource are right, too.
 std::vector<std::string> wrong_resource_counts(const ClusterState& state);
 
 }  // namespace gpuctl

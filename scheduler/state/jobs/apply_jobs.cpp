@@ -1,4 +1,4 @@
-// Jobs: submitted and deleted by users, or simply there because their pods are.
+// Jobs: submitted and deleted by users, or known only by their pods.
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace gpuctl {
 
 namespace {
 
-// From asking for a workload to the last time at which that may be carried out.
+// From the request of a workload to the last time at which it may be carried out.
 constexpr Duration kCreateDeadline = Duration::seconds(30);
 
 }  // namespace
@@ -38,7 +38,7 @@ JobId Jobs::make_job(const ObjectKey& key, Instant submitted_at) {
         finished_.erase(left);
     }
     job_ids_.emplace(key, id);
-    changes_.note(id);
+    changes_.add(id);
     resolve(id);
     return id;
 }
@@ -57,7 +57,7 @@ void Jobs::drop_job(JobId id) {
     const JobRow& row = jobs_[id.value()];
     state_.waiting.leave_queue(id);
     if (row.nomination.exists()) state_.nominations.drop_nomination(id);
-    // A job that is submitted under its name is another job.
+    // A job that is submitted later under this name is another job.
     if (row.record) state_.evictions.forget_job(row.key);
     state_.elastic.forget_job(id);
     state_.gangs.forget_job(id);
@@ -69,7 +69,7 @@ void Jobs::drop_job(JobId id) {
     state_.tree.forget_reservations(id);
     if (!row.record) Retention{state_}.keep_ranks(row.key, state_.gangs.take_finished(id));
     state_.signals.forget(row.key);
-    changes_.note(id);
+    changes_.add(id);
     job_ids_.erase(row.key);
     jobs_.remove(id, {});
 }
@@ -94,8 +94,9 @@ std::optional<fact::QueueIgnored> ignored_queue(const ClusterState& state, const
                               state.tree.find_queue(job.pool, suggested).exists()};
 }
 
-// Ruling 9. What was written for another scheduler counts where it names a queue that jobs may be
-// in; the queue of a namespace is for the pools that have it.
+// The queue that the job names; else the queue that it names for another scheduler (Kueue, Volcano
+// and others), if its pool has such a queue and it takes jobs; else the queue of its namespace, if
+// its pool has it; else the default queue.
 std::string Jobs::queue_name_of(const JobRow& job) const {
     if (!job.queue_wanted.empty()) return job.queue_wanted;
     if (std::string suggested = queue_suggested_for(state_, job); !suggested.empty()) {
@@ -127,7 +128,7 @@ void Jobs::resolve(JobId id) {
     const JobRow& job = jobs_[id.value()];
     if (job.record) {
         const JobSpec& spec = job.record->spec;
-        // Services and notebooks are not stopped at a limit.
+        // Only training jobs end at a run-time limit, services and notebooks do not.
         const bool is_run = spec.kind == JobKind::training;
         const Duration limit = is_run ? spec.run_time_max : Duration{};
         state_.run_times.set_times(id, limit, spec.run_time_expected);
@@ -159,7 +160,7 @@ void Jobs::resolve_all() {
 }
 
 void Jobs::mark_dirty(JobId id) {
-    changes_.note(id);
+    changes_.add(id);
     state_.run_times.note_stale_work(id);
     maybe_ended_.push_back(id);
     if (std::exchange(jobs_.is_dirty(id, {}), true)) return;
@@ -198,12 +199,12 @@ void Jobs::restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at, Ke
 
 // --- workloads ---
 
-// Sends what is due, if we may: one workload effect per job at a time, so that a create in flight
-// cannot overtake the delete behind it.
+// Sends the effect that is due, if writing is allowed. There is one workload effect per job at a
+// time, so that a create in flight cannot overtake the delete after it.
 void Workloads::send_workload(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
-    if (!workload.due || workload.in_flight) return;  // its outcome sends what is behind it
+    if (!workload.due || workload.in_flight) return;  // its outcome sends the next one
     const bool may_write =
         state_.session.leading() || has_fault(SeededFault::write_without_leading);
     if (!may_write || workload.not_before > state_.session.event_time()) return send_later(job);

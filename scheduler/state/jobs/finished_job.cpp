@@ -45,14 +45,14 @@ std::int64_t pods_wanted(const JobRow& job) {
     return ElasticJobs::is_elastic(job) ? job.elastic.wanted : spec.replicas_max;
 }
 
-// As the job's status says it (scheduler/listing/job_status.cpp).
+// Agrees with the status of the job (scheduler/listing/job_status.cpp).
 bool has_failed(const JobRow& job, const Ends& ends) {
     if (job.workload.state == WorkloadState::failed) return true;
     if (!job.record) return ends.succeeded < ends.pods && ends.failed > 0;
     return job.workload.facts && job.workload.facts->phase == WorkloadPhase::failed;
 }
 
-// No longer than that, and no letter cut in two.
+// Limits the length without cutting a UTF-8 character.
 std::string brief(std::string text) {
     if (text.size() <= kMessageBytes) return text;
     std::size_t end = kMessageBytes;

@@ -1,6 +1,6 @@
 #pragma once
-// What is kept of a finished job once newer ones have taken its place among those that are kept in
-// full (ADR 0030): a few hundred bytes instead of its row, its record and the rows of its pods.
+// The summary of a finished job, which replaces its row when newer jobs have ended (ADR 0030): a
+// few hundred bytes instead of its row, its record and the rows of its pods.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -17,17 +17,18 @@
 
 namespace gpuctl {
 
-// A pod that ended, whose row is gone and whose object the cluster still has: it is reported again
-// after a restart, and its log can be read.
+// An ended pod without a row, whose object still exists in the cluster: it is reported again after
+// a restart, and its log can be read.
 struct EndedPod {
     CompactUid uid;
-    std::string name;  // without the name of its job, where it begins with that
+    std::string name;  // without the name of its job, if it begins with that
     bool succeeded = false;
     bool is_rank = false;  // counted in FinishedRanks
 };
 BOOST_DESCRIBE_STRUCT(EndedPod, (), (uid, name, succeeded, is_rank))
 
-// Of pods of another maker, which may make one more: what the job then goes on with.
+// Of a job whose pods another controller creates, which may create one more: the values with which
+// the job then continues.
 struct EndedRun {
     FinishedRanks ranks;
     bool gang_started = false;
@@ -38,22 +39,23 @@ BOOST_DESCRIBE_STRUCT(EndedRun, (), (ranks, gang_started, earlier_runs_until, la
 
 struct FinishedJob {
     ObjectKey key;
-    std::string uid;  // of the job that gpuctl was given; empty: pods of another maker
+    std::string uid;  // of a job submitted to gpuctl; empty: its pods come from another controller
     JobKind kind = JobKind::training;
     bool failed = false;
-    bool never_made = false;  // the cluster refused it for good: its name is free
+    bool never_made = false;  // the cluster refused to create it, for good: its name is free
     std::string pool;
-    std::string queue;  // empty: system-critical pods are in none
+    std::string queue;  // empty: system-critical pods are in no queue
     std::int32_t priority = 0;
     Instant submitted_at;
     Instant started_at;
     Instant finished_at;
-    Instant ended_at;  // what its age counts from; never later than it was noticed
+    // its age counts from here; never later than the time at which the end was noticed
+    Instant ended_at;
     GpuMilli gpus_per_pod;
     GpuMilli gpus;  // of all its pods
     std::int64_t pods = 0;
     std::string gpu_type;
-    std::string nodes;    // the first of them, and how many more: "node-1,node-2,+6"
+    std::string nodes;    // the first nodes, and how many more: "node-1,node-2,+6"
     std::string message;  // why it failed
     std::string idempotency_key;
     std::vector<EndedPod> ended_pods;
@@ -65,24 +67,25 @@ BOOST_DESCRIBE_STRUCT(FinishedJob, (),
                        started_at, finished_at, ended_at, gpus_per_pod, gpus, pods, gpu_type, nodes,
                        message, idempotency_key, ended_pods, arrival, run))
 
-// The whole name of a pod that ended.
+// The full name of an ended pod.
 std::string name_of(const EndedPod& pod, const ObjectKey& job);
-bool begins_with_job(const EndedPod& pod);  // its name, with the job's
+bool begins_with_job(const EndedPod& pod);  // its name begins with the name of the job
 
 class ClusterState;
 struct JobRow;
 
-// Pods of a job that came back whose rows are gone, but for ranks that are counted elsewhere.
+// Ended pods without rows, of a job that returned from a summary; without ranks in FinishedRanks.
 struct PastEnds {
     std::int64_t succeeded = 0;
     std::int64_t failed = 0;
 };
 [[nodiscard]] PastEnds past_ends(const JobRow& job);
 
-// It runs no more and no pod of it is to come, as far as is known: what its controller said, or
-// that as many of its pods succeeded as it has; of pods of other makers, that all of them ended.
+// True if the job runs no more, and no pod of it is to come as far as is known: its controller
+// reports it, or all its pods succeeded. If other controllers create its pods: all of them have
+// ended.
 [[nodiscard]] bool has_ended(const ClusterState& state, const JobRow& job);
-// Its summary; `ended_pods` are those of the time when it was summarized before.
+// The summary of a job; `ended_pods` are those of its previous summary.
 [[nodiscard]] FinishedJob summary_of(const ClusterState& state, const JobRow& job);
 [[nodiscard]] EndedPod ended_pod_of(const PodFacts& pod, const ObjectKey& job);
 

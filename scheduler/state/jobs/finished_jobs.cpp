@@ -23,7 +23,7 @@ void FinishedJobs::add(FinishedJob job) {
     add_pods(entry->second.ended_pods, entry->first);
 }
 
-FinishedJob FinishedJobs::take(const ObjectKey& key) {
+FinishedJob FinishedJobs::extract(const ObjectKey& key) {
     const auto found = by_key_.find(key);
     GPUCTL_CHECK(found != by_key_.end(), "only a summary that is there is taken");
     by_end_.erase(&found->second);
@@ -34,7 +34,7 @@ FinishedJob FinishedJobs::take(const ObjectKey& key) {
 }
 
 void FinishedJobs::remove_oldest(Instant now) {
-    const FinishedJob job = take(ObjectKey{oldest()->key});
+    const FinishedJob job = extract(ObjectKey{oldest()->key});
     std::pair<Instant, ObjectKey> reached{job.ended_at, job.key};
     if (reached <= removed_until_) return;
     removed_until_ = std::move(reached);

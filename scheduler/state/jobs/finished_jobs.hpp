@@ -1,6 +1,6 @@
 #pragma once
-// Finished jobs, the oldest first: those that ClusterState still has in full, and the summaries of
-// the others. How many and for how long: Policy::finished_jobs_* (ADR 0030, retention.cpp).
+// Finished jobs, the oldest first: jobs whose rows ClusterState still has ("in full"), and
+// summaries of older jobs. Numbers and ages: Policy::finished_jobs_* (ADR 0030, retention.cpp).
 //
 // Owner, thread: ClusterState's.
 
@@ -21,7 +21,7 @@
 
 namespace gpuctl {
 
-// Of one namespace, since its first job.
+// The removed jobs of one namespace, since its first job.
 struct RemovedJobs {
     std::uint64_t count = 0;
     Instant last_at;
@@ -33,7 +33,7 @@ public:
     // --- in full ---
     using InFull = std::set<std::tuple<Instant, std::uint64_t, JobId>>;  // ended, arrived
     [[nodiscard]] const InFull& in_full() const { return in_full_; }
-    void note(Instant ended_at, std::uint64_t arrival, JobId job) {
+    void add_in_full(Instant ended_at, std::uint64_t arrival, JobId job) {
         in_full_.emplace(ended_at, arrival, job);
     }
     void forget(Instant ended_at, std::uint64_t arrival, JobId job) {
@@ -46,24 +46,24 @@ public:
     [[nodiscard]] const FinishedJob* find(const ObjectKey& key) const;  // null: none
     [[nodiscard]] const FinishedJob* oldest() const;                    // null: none
     void add(FinishedJob job);
-    FinishedJob take(const ObjectKey& key);  // one that is there; its pods are forgotten
-    // Its user did not ask for that: it is counted, but no job twice whose objects the cluster
-    // reports again.
+    FinishedJob extract(const ObjectKey& key);  // it must exist; its pods are forgotten
+    // Removes the oldest summary. Its user did not request that, so the job is counted as removed;
+    // a job whose objects the cluster reports again is not counted twice.
     void remove_oldest(Instant now);
     [[nodiscard]] std::size_t size() const { return in_full_.size() + by_key_.size(); }
-    // The first that is too old after `find_reservation`, when it will be; never: there is none.
+    // The time at which the oldest job is older than `find_reservation`; never: there is no job.
     [[nodiscard]] Instant next_end(Duration find_reservation) const;
 
-    // --- pods that ended, of summaries and of jobs that came back ---
-    // `job` is a key of by_key(), or of the jobs in full; it stays where it is.
+    // --- ended pods of summaries, and of jobs that returned from a summary ---
+    // `job` is a key of by_key() or of the table of jobs; its address stays valid.
     void add_pods(const std::vector<EndedPod>& pods, const ObjectKey& job);
     void forget_pod(const CompactUid& uid) { ended_pods_.erase(uid); }
     [[nodiscard]] bool has_ended_pods() const { return !ended_pods_.empty(); }
-    [[nodiscard]] const ObjectKey* job_of(const CompactUid& pod) const;  // null: of none
-    // The summary's pod is gone.
+    [[nodiscard]] const ObjectKey* job_of(const CompactUid& pod) const;  // null: of no such job
+    // The object of a pod of a summarized job is gone.
     void remove_pod(const ObjectKey& job, const CompactUid& uid);
 
-    // --- what was removed ---
+    // --- removed jobs ---
     using Removed = std::map<std::string, RemovedJobs>;
     [[nodiscard]] const Removed& removed() const { return removed_; }
     [[nodiscard]] const std::pair<Instant, ObjectKey>& removed_until() const {
@@ -81,8 +81,8 @@ private:
         }
     };
     InFull in_full_;
-    // They come while what was there of their jobs in full goes: among that, each would keep a page
-    // of memory in use for itself.
+    // Summaries are created while the rows of their jobs are freed. Allocated between those, each
+    // would keep a page of memory in use.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     ByKey by_key_{memory_.get()};

@@ -1,7 +1,7 @@
 #pragma once
-// Ranks of a gang that succeeded and whose pods are gone: a node was drained, or a user removed
-// them. Their controller makes them no more (a Job remembers what is complete), so that a gang
-// which counted its pods alone would wait for them for ever when another rank is made again.
+// Succeeded ranks of a gang whose pods are gone, because a node was drained or a user removed them.
+// Their controller does not create them again (a Job remembers completed indexes). A gang that
+// counted only its pods would wait for them for ever when another rank is created again.
 
 #include <algorithm>
 #include <boost/describe.hpp>
@@ -13,18 +13,19 @@
 
 namespace gpuctl {
 
-// Of one role: the roles of a gang often come from several controllers, which know nothing of each
-// other. A gang without roles has one without a name.
+// The ranks of one role. The roles of a gang often come from several controllers, which know
+// nothing of each other. A gang without roles has one role with an empty name.
 struct FinishedRole {
     std::string role;
-    std::string controller;           // uid: another of the same role knows nothing of them
-    std::vector<std::int32_t> ranks;  // sorted, not empty; -1 for each that has no rank
+    // its uid; another controller of the same role does not know these ranks
+    std::string controller;
+    std::vector<std::int32_t> ranks;  // sorted, not empty; -1 for each pod without a rank
 };
 BOOST_DESCRIBE_STRUCT(FinishedRole, (), (role, controller, ranks))
 
 struct FinishedRanks {
-    std::vector<FinishedRole> roles;  // in the order in which they were first heard of
-    Instant left_at;                  // when the last pod of the job was gone; a pod may come still
+    std::vector<FinishedRole> roles;  // in the order in which they were first seen
+    Instant left_at;  // when the last pod of the job went; another pod may still come
 
     [[nodiscard]] bool empty() const { return roles.empty(); }
     [[nodiscard]] std::int64_t count() const {
@@ -32,7 +33,7 @@ struct FinishedRanks {
         for (const FinishedRole& one : roles) sum += static_cast<std::int64_t>(one.ranks.size());
         return sum;
     }
-    // The highest; -1: none has a rank.
+    // The highest rank; -1: no pod has a rank.
     [[nodiscard]] std::int32_t last() const {
         std::int32_t rank = -1;
         for (const FinishedRole& one : roles) rank = std::max(rank, one.ranks.back());
@@ -43,7 +44,7 @@ struct FinishedRanks {
             return std::binary_search(one.ranks.begin(), one.ranks.end(), rank);
         });
     }
-    // The first from `rank` on that has not finished.
+    // The first rank from `rank` on that has not finished.
     [[nodiscard]] std::int32_t first_open(std::int32_t rank) const {
         while (contains(rank)) ++rank;
         return rank;
@@ -57,7 +58,7 @@ struct FinishedRanks {
         std::vector<std::int32_t>& ranks = known->ranks;
         ranks.insert(std::lower_bound(ranks.begin(), ranks.end(), pod.rank), pod.rank);
     }
-    // A pod of the job that is there: of another controller, or of a rank that is open again.
+    // A pod of the job exists: of another controller, or of a rank that is to run again.
     void note_there(const PodFacts& pod) {
         const auto known = find(pod.role);
         if (known == roles.end()) return;

@@ -23,13 +23,13 @@
 
 namespace gpuctl {
 
-// The Kubernetes object of a submitted job.
+// The state of the Kubernetes object of a submitted job.
 //
 //   none          creating ──created──> created ──deletion asked for──> deleting ──> row is gone
 //   (pods of a       │                                                     ^
 //   user's own)      └──refused for good──> failed ────────────────────────┘
 enum class WorkloadState : std::uint8_t {
-    none,      // pods of a Kubernetes user, no record
+    none,      // pods that a Kubernetes user created, no record
     creating,  // until the first success
     created,
     failed,   // could not be created, for good
@@ -38,40 +38,41 @@ enum class WorkloadState : std::uint8_t {
 
 struct WorkloadRow {
     WorkloadState state = WorkloadState::none;
-    bool due = false;        // an effect must be sent when we may
+    bool due = false;        // an effect must be sent as soon as writing is allowed
     bool in_flight = false;  // sent, without outcome
     bool force_delete = false;
     EffectId effect{};
     std::int32_t failures = 0;
     Instant not_before;
-    Instant create_deadline;     // of a creation without answer; else never
-    Instant create_lands_until;  // a creation given up may still be carried out until then
+    Instant create_deadline;  // of a creation without an answer; else never
+    // until then, a creation that was given up may still be carried out
+    Instant create_lands_until;
     std::string message;         // of the last outcome that was not a success
-    Boxed<WorkloadFacts> facts;  // once the watch showed its object
+    Boxed<WorkloadFacts> facts;  // once the watch has shown its object
 };
 
-// What is charged to its queue and namespace.
+// What is charged to the job's queue and namespace.
 struct HoldingRow {
     std::int64_t pods = 0;
     GpuMilli gpus;
 };
 
-// Its place in the queue book.
+// The job's place in the queue book.
 struct WaitingRow {
-    ClassId in_class;  // or none
-    GpuMilli gpus;     // what it asks for, while it is there
+    ClassId in_class;  // none: it does not wait in a queue
+    GpuMilli gpus;     // the GPUs that it requests while it waits there
 };
 
 struct JobReport {
-    std::uint64_t fingerprint = 0;  // of the explanation reported last
+    std::uint64_t fingerprint = 0;  // of the explanation that was reported last
     Reason reason = Reason::none;   // likewise
 };
 
-// Orders jobs by their arrival. Ids are other ones after a restart: what is decided in their order
-// is decided otherwise then (I12).
+// Orders jobs by arrival. Ids change after a restart: decisions in the order of ids would change,
+// too (I12).
 using Arrived = std::pair<std::uint64_t, JobId>;
 
-// What the part Jobs keeps of a job: its name, its record and where it belongs.
+// What the part Jobs stores of a job: its name, its record, and its pool and queue.
 struct JobBase {
     bool live = false;
     ObjectKey key;
@@ -86,7 +87,7 @@ struct JobBase {
     Boxed<JobRecord> record;  // of a submitted job
 };
 
-// Each struct of it is written by one part, which job_table.hpp names.
+// Each struct is written by one part, which job_table.hpp names.
 struct JobRow : JobBase {
     std::vector<PodId> pods;
     WorkloadRow workload;
@@ -103,7 +104,8 @@ struct JobRow : JobBase {
     bool is_dirty = false;
 };
 
-// An elastic job that says how fast it is by size: what it has done is time with its fewest ranks.
+// True for an elastic job that states its speed by size: its completed work is measured as run time
+// with its fewest ranks.
 inline bool is_paced(const JobRow& job) {
     return job.elastic.exists() && !job.record->spec.speeds.empty();
 }

@@ -28,32 +28,34 @@ class Jobs {
 public:
     explicit Jobs(ClusterState& state) : state_(state) {}
 
-    std::vector<JobId> take_dirty();  // changed since the last Plan, oldest first; then none are
+    // changed since the last Plan, oldest first; afterwards none is
+    std::vector<JobId> take_dirty();
     [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
-    StateChanges& changes(Key<Listing>) { return changes_; }  // for an index that keeps in step
+    StateChanges& changes(Key<Listing>) { return changes_; }  // for an index that follows the state
     [[nodiscard]] const StateChanges& changes() const { return changes_; }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const FinishedJobs& finished_jobs() const { return finished_jobs_; }
-    [[nodiscard]] JobId find_job(const ObjectKey& key) const;  // not of those that are summarized
+    [[nodiscard]] JobId find_job(const ObjectKey& key) const;  // without summarized jobs
     [[nodiscard]] std::string queue_name_of(const JobRow& job) const;
-    JobId job_named(const ObjectKey& key, Instant submitted_at);  // also one that was summarized
+    // also a summarized job, which returns
+    JobId job_named(const ObjectKey& key, Instant submitted_at);
     JobId make_job(const ObjectKey& key, Instant submitted_at);
     void drop_job_if_unused(JobId id);
     void drop_job(JobId id);
-    // The record of a submitted job, and when its user submitted it; never: as is known.
+    // The record of a submitted job, and when it was submitted; never: unchanged.
     void set_record(JobId id, const JobRecord& record, Instant submitted_at);
     void drop_record(JobId id) { jobs_.base(id, {}).record.reset(); }
-    // The pool and queue that it asks for; an empty pool is the default one.
+    // The pool and queue that the job names; an empty pool is the default pool.
     void set_route(JobId id, std::string_view pool, std::string_view queue);
-    // Names to ids, as policy and nodes have it now.
+    // Resolves names to ids by the current policy and nodes.
     void resolve(JobId id);
     void resolve_all();
-    // Moves all that the job holds to another queue or in and out of the system class.
+    // Moves all that the job holds to another queue, or into or out of the system class.
     void move_to(JobId id, PoolId pool, QueueId queue, std::int32_t priority);
     void mark_dirty(JobId id);
     void mark_all_dirty();
-    void note_change(JobId id) { changes_.note(id); }
-    void note_change(NodeId id) { changes_.note(id); }
+    void note_change(JobId id) { changes_.add(id); }
+    void note_change(NodeId id) { changes_.add(id); }
     void note_maybe_ended(JobId id) { maybe_ended_.push_back(id); }  // in this input
 
     JobTable& rows() { return jobs_; }

@@ -7,10 +7,11 @@
 namespace gpuctl {
 namespace {
 
-// So long after its last pod went a controller may make the next.
+// After the last pod of a job has gone, its controller may create the next one within this time.
 constexpr Duration kRanksKept = Duration::seconds(3600);
 
-// The clocks of nodes say when its pods ended; one that is ahead must not keep a job for longer.
+// The clocks of nodes set the end times of pods. A clock that is ahead must not make a job kept for
+// longer.
 Instant end_of(const ClusterState& state, const JobRow& job, Instant now) {
     if (job.retention.past && job.pods.empty()) return job.retention.past->ended_at;
     Instant last = job.run.finished_at;
@@ -31,10 +32,10 @@ void Retention::note_end(JobId id) {
         return;
     }
     ended_at = end_of(state_, job, state_.session.event_time());
-    state_.jobs.finished_jobs_.note(ended_at, job.arrival, id);
+    state_.jobs.finished_jobs_.add_in_full(ended_at, job.arrival, id);
 }
 
-// Before everything that exists was reported a job may look finished because its other pods have
+// Before everything that exists was reported, a job may look finished because its other pods have
 // not been seen yet.
 void Retention::settle(EffectList& effects) {
     for (const JobId id : state_.jobs.maybe_ended_) note_end(id);
@@ -65,7 +66,7 @@ bool Retention::is_too_old(Instant ended_at) const {
     return ended_at + state_.session.policy().finished_jobs_kept_for <= state_.session.event_time();
 }
 
-// In whole minutes, so that a thousand jobs that end one after the other are one wake-up.
+// In whole minutes, so that a thousand jobs that end one after the other cause one wake-up.
 Instant Retention::next_due() const {
     constexpr std::int64_t minute = 60'000;
     if (!state_.session.synced()) return {};
@@ -78,7 +79,7 @@ void Retention::summarize(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     FinishedJob summary = summary_of(state_, job);
     keep_pods(id, summary, effects);
-    // What is dropped here is kept there, and not as of a job that is gone.
+    // The summary keeps what drop_job() would otherwise store as ranks of a job that is gone.
     if (!job.record) {
         summary.run = EndedRun{state_.gangs.take_finished(id), has_started(job.gang.phase()),
                                job.run.earlier_runs_until, job.run.last_phase};
@@ -99,13 +100,13 @@ void Retention::keep_pods(JobId id, FinishedJob& summary, EffectList& effects) {
         drop.pods.push_back(pod.uid);
         EndedPod& ended = summary.ended_pods.emplace_back(ended_pod_of(pod, job.key));
         ended.is_rank = ended.is_rank && !job.record;
-        if (!job.record) state_.gangs.note_gone(id, pod);  // another pod of it may come
+        if (!job.record) state_.gangs.note_gone(id, pod);  // another pod of the job may come
     }
     state_.pods.forget_pods_of(id);
 }
 
 JobId Retention::bring_back(const ObjectKey& key) {
-    FinishedJob past = state_.jobs.finished_jobs_.take(key);
+    FinishedJob past = state_.jobs.finished_jobs_.extract(key);
     state_.jobs.changes_.note_summary(key);
     const JobId id = state_.jobs.make_job(key, past.submitted_at);
     JobBase& job = state_.jobs.jobs_.base(id, Jobs::key());
@@ -128,7 +129,7 @@ JobId Retention::bring_back(const ObjectKey& key) {
     return id;
 }
 
-// Enough of the record to delete the job.
+// Restores what is needed of the record to delete the job.
 void Retention::restore_record(JobId id, const FinishedJob& past) {
     JobBase& job = state_.jobs.jobs_.base(id, Jobs::key());
     JobRecord record;
@@ -149,11 +150,11 @@ bool Retention::is_known_end(const PodFacts& pod) {
     const CompactUid uid = compact_uid(pod.uid);
     if (state_.jobs.finished_jobs_.job_of(uid) == nullptr) return false;
     if (is_terminal(pod.phase) && !has_fault(SeededFault::take_ended_pods_for_new)) return true;
-    remove_pod(uid);  // it runs again: it is a pod like others
+    remove_pod(uid);  // it runs again: treat it like a new pod
     return false;
 }
 
-// Another of the same name: the one before is gone, even if that was not reported yet.
+// A new pod of the same name: the earlier one is gone, even if that was not reported yet.
 void Retention::forget_namesake(const PodFacts& pod) {
     if (!has_ended_pods()) return;
     const ObjectKey key{pod.key.namespace_name, pod.job};
@@ -189,9 +190,9 @@ void Retention::remove_pod(const CompactUid& uid) {
     state_.jobs.changes_.note_summary(key);
     finished.remove_pod(key, uid);
     const FinishedJob& job = finished.by_key().at(key);
-    // Pods of other makers are all there is of their job.
+    // A job without a record consists only of its pods.
     if (!job.uid.empty() || !job.ended_pods.empty()) return;
-    FinishedJob gone = finished.take(key);
+    FinishedJob gone = finished.extract(key);
     if (gone.run) keep_ranks(key, std::move(gone.run->ranks));
 }
 
@@ -211,7 +212,7 @@ void Retention::restore(JobId id, Key<StateReader>) {
         state_.jobs.finished_jobs_.add_pods(job.retention.past->ended_pods, named->first);
     }
     if (job.retention.phase() == RetentionPhase::in_full)
-        return state_.jobs.finished_jobs_.note(job.retention.ended_at, job.arrival, id);
+        return state_.jobs.finished_jobs_.add_in_full(job.retention.ended_at, job.arrival, id);
     note_end(id);  // an image of a version that did not note it
 }
 

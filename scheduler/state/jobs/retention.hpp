@@ -1,6 +1,6 @@
 #pragma once
-// How long finished jobs are kept, and how much of them (ADR 0030): RetentionPhase draws it.
-// Decided at the end of each input, from the policy and the input's time alone.
+// How long finished jobs are kept, and how much of them (ADR 0030); RetentionPhase draws the
+// states. Decided at the end of each input, only from the policy and the time of the input.
 
 #include "scheduler/state/cluster_state.hpp"
 
@@ -10,31 +10,31 @@ class Retention {
 public:
     explicit Retention(ClusterState& state) : state_(state) {}
 
-    // At the end of each input: notes what ended in it, and keeps to the limits.
+    // At the end of each input: records the jobs that ended in it, and applies the limits.
     void settle(EffectList& effects);
-    // The job of a summary is a job again, with what is known of it.
+    // Makes a job of a summary again, with what is known of it.
     JobId bring_back(const ObjectKey& key);
 
-    // Facts of a pod that ended, whose row is gone: nothing is new. False: of no such pod.
+    // True if the facts are of an ended pod whose row is gone, and report nothing new.
     [[nodiscard]] bool is_known_end(const PodFacts& pod);
-    // A pod that ended so long ago that its job was removed, if it was ever there: what its run
-    // taught is known.
+    // True if the pod ended so long ago that its job was removed, if it was ever known. Its run
+    // time is in the history already.
     [[nodiscard]] bool is_old_news(const PodFacts& pod) const;
     void forget_namesake(const PodFacts& pod);
-    // The object of a pod that ended is gone, if it is one.
+    // The object of a pod is gone. Nothing happens if it is no ended pod without a row.
     void remove_pod(const CompactUid& uid);
-    // The object of a summarized job is gone, or it is submitted or adopted under this name.
+    // The object of a summarized job is gone, or a new job is submitted or adopted under its name.
     void remove_job(const ObjectKey& key) {
         state_.jobs.changes_.note_summary(key);
-        (void)state_.jobs.finished_jobs_.take(key);
+        (void)state_.jobs.finished_jobs_.extract(key);
     }
 
-    // Of a job without a record that is gone: its controller may make another pod.
+    // Of a job without a record that is gone: its controller may create another pod.
     void keep_ranks(const ObjectKey& job, FinishedRanks ranks);
 
-    // When the next of them is too old; never: none will be.
+    // When the next finished job is too old; never: there is none.
     [[nodiscard]] Instant next_due() const;
-    void restore(JobId id, Key<StateReader>);  // a job read from an image
+    void restore(JobId id, Key<StateReader>);  // a job that was read from an image
     void note_end(JobId id);
 
 private:

@@ -11,15 +11,15 @@ namespace gpuctl {
 
 // How a finished job is kept (ADR 0030). A summary has no row: FinishedJobs holds it.
 //
-//   open ──all of it is over──> in_full ──newer jobs ended──> (summary) ──too many, too old──> gone
+//   open ──the job has ended──> in_full ──newer jobs ended──> (summary) ──too many, too old──> gone
 //    ^                           │   ^                            │
-//    └─────── another pod ───────┘   │ all of it is over          │ another pod, or it is deleted
+//    └─────── another pod ───────┘   │ the job has ended          │ another pod, or it is deleted
 //                                    └────── returned <───────────┘
 enum class RetentionPhase : std::uint8_t { open, in_full, returned };
 
 struct RetentionRow {
-    Instant ended_at;         // all of it is over (finished_job.hpp); or never
-    Boxed<FinishedJob> past;  // it had been summarized and came back
+    Instant ended_at;         // when the job ended (finished_job.hpp); or never
+    Boxed<FinishedJob> past;  // its summary, from which it returned
 
     // What the fields mean; other code should ask for it.
     [[nodiscard]] RetentionPhase phase() const {

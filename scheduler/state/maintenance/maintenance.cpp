@@ -1,5 +1,5 @@
-// Maintenance windows, and nodes that are reported to be unhealthy: which nodes take no work, which
-// pods are evicted for that, and when to look again (docs/adr/0020-calendar.md).
+// Maintenance windows and unhealthy nodes: which nodes accept no jobs, which pods are evicted for
+// that, and when to look again (docs/adr/0020-calendar.md).
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr WindowSet bit(std::size_t window) { return WindowSet{1} << window; }
 
-// When pods with this grace are asked to stop for an occurrence.
+// When pods with this grace period are evicted for an occurrence of the window.
 Instant stops_at(const MaintenanceWindow& window, Occurrence next, Duration grace) {
     return Instant{next.begin.ms() - std::max(window.notice, grace).ms()};
 }
@@ -56,11 +56,12 @@ void Maintenance::place_in_windows(NodeId id) {
     for (const PodId pod : row.pods) note_stop(id, state_.pods.rows()[pod.value()]);
 }
 
-// Windows begin and end. What the calendar says is a function of the policy, the pods and the time,
-// so that it does not matter how often it is asked.
+// Windows begin and end. The calendar is a function of the policy, the pods and the time, so that
+// it does not matter how often it is computed.
 void Maintenance::turn_calendar() {
     const WindowSet before = calendar_.active;
-    WindowSet over = 0;  // also those that a clock leapt over: they kept work off, too
+    // also windows that the clock skipped: their nodes were avoided before, too
+    WindowSet over = 0;
     calendar_.active = calendar_.closed = calendar_.draining = 0;
     calendar_.begins.resize(counted(state_.session.policy()));
     calendar_.clock.turns_at = Instant{};
@@ -104,7 +105,7 @@ void Maintenance::turn_calendar() {
     state_.nominations.revisit_nominations();
 }
 
-// A pod holds on a node that is in windows or unhealthy: when is it to be asked to stop?
+// Finds the time at which a pod is to be evicted from a node that is in a window or unhealthy.
 void Maintenance::note_stop(NodeId node, const PodRow& pod) {
     const WindowSet windows = state_.nodes.rows()[node.value()].windows;
     Instant& turn = calendar_.clock.turns_at;
@@ -170,8 +171,8 @@ Stay Maintenance::stay_of(const JobRow& job, const std::vector<PodId>& pods) con
     return stay;
 }
 
-// For a job that starts at any time up to `delay` after `from`: the nearer a window, the more it
-// bars, and to its end everything.
+// For a job that starts at any time between `from` and `from` + `delay`. The closer a window is,
+// the more jobs it bars; until its end, it bars all.
 WindowSet Maintenance::barred(const Stay& stay, Instant from, Duration delay) const {
     const Instant last = from + delay;
     WindowSet out = 0;
@@ -217,7 +218,7 @@ void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
             break;
         case EvictResult::disruption_budget:
         case EvictResult::failed:
-            // One backoff for all that are asked together.
+            // One backoff for all evictions that are requested together.
             if (clock.drain_again_at > state_.session.event_time()) return;
             ++clock.drain_failures;
             again = state_.session.event_time() +
@@ -231,8 +232,8 @@ void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
     if (!clock.turns_at.happened() || again < clock.turns_at) clock.turns_at = again;
 }
 
-// The reason why they were asked may be gone; if not, they are asked again. Until then they may be
-// evicted for other jobs, which are tried again.
+// The reason for the evictions may be gone; if not, they are requested again. Until then the pods
+// may be evicted for other jobs, which are tried again.
 void Maintenance::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
         const PodRow& pod = state_.pods.rows()[i];

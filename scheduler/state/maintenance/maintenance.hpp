@@ -26,10 +26,11 @@ public:
     [[nodiscard]] const Calendar& calendar() const { return calendar_; }
     [[nodiscard]] bool has_windows() const;
     [[nodiscard]] Stay stay_of(const JobRow& job, const std::vector<PodId>& pods) const;
-    // The windows that these pods would be in, or run into against their will, from then on.
+    // The windows that pods would be in, or run into without being allowed to, if they start after
+    // `from`.
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from, Duration delay = {}) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
-    [[nodiscard]] bool is_closed(NodeId node) const;  // to all jobs
+    [[nodiscard]] bool is_closed(NodeId node) const;  // for all jobs
     void take_windows();
     void place_in_windows(NodeId id);
     void turn_calendar();

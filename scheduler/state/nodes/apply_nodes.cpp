@@ -1,4 +1,4 @@
-// Nodes come, change and go; pools live by them.
+// Nodes are added, change and are removed, and their pools with them.
 
 #include <algorithm>
 #include <iterator>
@@ -36,8 +36,9 @@ void Nodes::forget_node_if_unused(NodeId id) {
     node_slots_vacant_.insert(id.value());
 }
 
-// Ranks there may be evicted now for a job that waits in another pool for a quota, or no longer; it
-// waits for terminating pods there, or no longer.
+// The pool of the node has changed. Jobs that wait in other pools for a quota are affected: pods on
+// this node may be evicted for them now, or no longer, and they wait for terminating pods on it, or
+// no longer.
 void Nodes::note_quotas_on(const NodeRow& row) {
     if (state_.tree.pool_rows().size() == 1 || !row.pool.exists()) return;
     state_.tree.note_victims(row.pool);
@@ -48,7 +49,7 @@ void Nodes::note_quotas_on(const NodeRow& row) {
 }
 
 void Nodes::note_eligibility_change(NodeId id) {
-    // A log much longer than the table is slower to follow than to start again.
+    // A log that is much longer than the table is slower to follow than a new start.
     if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
     eligibility_log_.push_back(id.value());
 }
@@ -72,13 +73,13 @@ void Nodes::place_in_pool(NodeId id) {
     } else {
         capacity_.withdraw(id.value());
     }
-    state_.tree.note_gain(before);  // no room came, but the reasons of waiting jobs change
+    state_.tree.note_gain(before);  // no room is gained, but the reasons of waiting jobs change
     state_.tree.note_gain(after);
     const bool vanished = before.exists() && !state_.tree.pool_exists(before);
     if ((after.exists() && !existed) || vanished) state_.jobs.resolve_all();
 }
 
-// What its pods' jobs may still add, and where, hangs on where these are.
+// The placement rules of a job's next pods depend on where its pods are.
 void Nodes::place_in_topology(NodeId id) {
     const NodeRow& row = nodes_[id.value()];
     capacity_.set_topology(id.value(), row.known ? row.facts.topology : NodeTopology{});
@@ -112,7 +113,7 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     };
     const PoolId pool_before = row.known ? row.pool : PoolId::none();
     const bool was_model_reserved = is_model_reserved(pool_before);
-    std::vector<std::string> pinned;  // pods whose pool may be another one now
+    std::vector<std::string> pinned;  // pods whose pool may change
     if (rules_changed) pinned = pods_that_name(state_, row.facts);
     const auto counted = [this, pool_before, &to = event.node.pool] {
         const PoolId now = state_.tree.find_pool(to.empty() ? kDefaultPool : std::string_view{to});
@@ -144,7 +145,8 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     if (rules_changed) note_quotas_on(row);
     if (rules_changed) state_.maintenance.place_in_windows(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, 1);
-    // A pool without GPUs keeps none back for any queue: that limit is gone (limits.hpp).
+    // A pool without GPUs reserves none for any queue: its lending limit no longer applies
+    // (limits.hpp).
     const bool was_last =
         had_gpus && state_.tree.pool_rows()[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) state_.tree.note_gain(row.pool);
@@ -198,7 +200,7 @@ void Nodes::restore_outside(std::map<ObjectKey, GangNote> notes,
 }
 
 void Nodes::restore_node(std::uint32_t slot, bool is_known, NodeFacts facts, Key<StateReader>) {
-    while (nodes_.size() < slot) {  // gaps left by nodes that went
+    while (nodes_.size() < slot) {  // gaps of removed nodes
         node_slots_vacant_.insert(static_cast<std::uint32_t>(nodes_.size()));
         nodes_.add({});
     }

@@ -71,8 +71,8 @@ Needs Capacity::amounts_of(const Resources& request, bool is_request) {
     for (const GpuAmount& gpu : request.gpus) {
         const bool is_part = is_request && !has_part && is_part_of_gpu(gpu.amount);
         has_part = has_part || is_part;
-        // A second part in addition to the first would need a second device number: it gets all of
-        // one.
+        // A second fraction of a GPU in one request would need a second device number: it gets a
+        // whole GPU.
         const std::int64_t amount =
             is_part || !is_request
                 ? gpu.amount.value()
@@ -118,7 +118,7 @@ int Capacity::bucket_of(ColumnKind kind, std::int64_t free) {
         return static_cast<int>(
             std::min<std::int64_t>(free * (kBuckets - 1) / kGpuMilliPerGpu, kBuckets - 1));
     }
-    // CPU in milli: below 128 m is bucket 0, each doubling one more.
+    // CPU in thousandths: below 128 it is bucket 0, and each doubling is one bucket more.
     const auto width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(free)));
     return std::clamp(width - 7, 0, kBuckets - 1);
 }
@@ -222,12 +222,12 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
     return grew;
 }
 
-void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
-                    std::int32_t device) noexcept {
+void Capacity::occupy(std::uint32_t slot, const Needs& needs, std::int64_t times,
+                      std::int32_t device) noexcept {
     note_change(slot);
     for (const Need& need : needs) {
         if (is_host_port(need.column)) {
-            ports_.take(port_of(need.column), slot, need.amount * times);
+            ports_.occupy(port_of(need.column), slot, need.amount * times);
             continue;
         }
         ColumnData& column = columns_[at(need.column)];
@@ -239,7 +239,7 @@ void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
     }
 }
 
-// A log much longer than the table is slower to follow than to start again.
+// A log that is much longer than the table is slower to follow than a new start.
 void Capacity::note_change(std::uint32_t slot) noexcept {
     if (changes_.size() > 8 * slots() + 1024) {
         changes_.clear();

@@ -1,22 +1,21 @@
 #pragma once
-// What every node offers and what is left of it: one column per resource, one row (slot) per node,
-// and an index over it that answers "the fullest node that still takes this" without looking at
-// nodes that cannot.
+// What every node offers and what is free of it: one column for each resource, one row (slot) for
+// each node, and an index that answers "the fullest node on which this still fits" without reading
+// the nodes on which it does not.
 //
-// The index holds per (pool, indexed column) seventeen sets of slots, by how much is free: whole
-// GPUs 0..15 and "16 or more" for a GPU column, powers of two for CPU. Free amounts may be negative
-// (a node shrank, foreign pods came): that counts as none.
+// For each pool and indexed column, the index holds seventeen sets of slots by free amount: whole
+// GPUs 0..15 and "16 or more" for a GPU column, powers of two for CPU. Free amounts may be
+// negative, when a node shrank or pods of another scheduler were added: that counts as none.
 //
-// A GPU column counts whole devices only. One that pods hold parts of is open: it has left the GPU
-// column with all of its 1000, and what remains on it is in the column of parts next to it
-// (capacity_parts.cpp), whose `free` is the most that a pod could still have on one device.
+// A GPU column counts only whole devices. A device of which pods hold fractions is open: all of its
+// 1000 are taken out of the GPU column, and what is free on it is in the column of fractions
+// (capacity_parts.cpp). `free` of that column is the most that a pod could still get on one device.
 //
-// Host ports are columns with numbers of their own (host_ports.hpp), which no loop over `columns()`
-// meets: every node offers all of each.
+// Host ports are columns with numbers of their own (host_ports.hpp), which are not counted in
+// `columns()`: every node offers all of each port.
 //
-// Owner: ClusterState; the planner gets it as a TrialCapacity, which only a Transaction and a
-// Withholding change. Both undo what they did, and leave no trace unless their pods are then
-// assumed. A copy is a world for what-if questions by readers.
+// Owner: ClusterState. The planner tries changes through a Transaction, which is undone completely
+// unless its pods are then assumed. Readers copy it for what-if questions.
 
 #include <algorithm>
 #include <array>
@@ -39,11 +38,11 @@
 
 namespace gpuctl {
 
-enum class Column : std::uint32_t { cpu = 0, memory = 1, pod_slots = 2 };  // others follow
+enum class Column : std::uint32_t { cpu = 0, memory = 1, pod_slots = 2 };  // more follow
 using ColumnKind = ResourceKind;
 constexpr std::size_t at(Column column) { return static_cast<std::size_t>(column); }
 
-// Above all others, so that a pod's ports come last among its needs.
+// Above all other columns, so that a pod's ports are last among its needs.
 inline constexpr std::uint32_t kFirstPortColumn = std::uint32_t{1} << 31;
 constexpr bool is_host_port(Column column) {
     return static_cast<std::uint32_t>(column) >= kFirstPortColumn;
@@ -56,15 +55,15 @@ struct Need {
 };
 using Needs = std::vector<Need>;  // by column, no zero amounts
 
-// One physical GPU of which pods hold parts.
+// A physical GPU of which pods hold fractions.
 struct OpenDevice {
     std::int32_t number = kNoDevice;
-    std::int64_t free = kGpuMilliPerGpu;  // negative: others put more on it than it has
+    std::int64_t free = kGpuMilliPerGpu;  // negative: pods of another scheduler exceed it
     friend bool operator==(const OpenDevice&, const OpenDevice&) = default;
 };
 
-// No single amount is taken for more than this (64 TiB; 7 * 10^10 GPUs): sums over the largest
-// cluster then stay within 63 bits whatever a pod claims to need.
+// The largest amount (64 TiB; 7 * 10^10 GPUs): sums over the largest cluster then stay within 63
+// bits, whatever a pod requests.
 inline constexpr std::int64_t kAmountMax = std::int64_t{1} << 46;
 
 class Capacity {
@@ -85,7 +84,7 @@ public:
     [[nodiscard]] const std::string& resource(Column column) const {
         return is_host_port(column) ? ports_.name(port_of(column)) : columns_[at(column)].resource;
     }
-    // Host ports among them are kept until release_ports().
+    // Host ports among the needs stay in the table until release_ports().
     Needs needs_of(const Resources& request);
     void release_ports(const Needs& needs);
 
@@ -95,7 +94,7 @@ public:
     // Only offered nodes are in the index.
     void offer(std::uint32_t slot, PoolId pool);
     void withdraw(std::uint32_t slot);
-    // True when something grew.
+    // True if an amount has grown.
     bool set_allocatable(std::uint32_t slot, const Resources& allocatable);
     [[nodiscard]] std::int64_t free(Column column, std::uint32_t slot) const {
         if (is_host_port(column)) return ports_.free(port_of(column), slot);
@@ -105,8 +104,8 @@ public:
         if (is_host_port(column)) return HostPorts::kWholePort;
         return columns_[at(column)].allocatable[slot];
     }
-    // Both by slot, for comparing many, of any column but a host port's; good until a slot
-    // is added.
+    // All amounts of a column by slot, for comparing many nodes; not for host ports. Valid until a
+    // slot is added.
     struct Amounts {
         const std::int64_t* free;
         const std::int64_t* allocatable;
@@ -117,25 +116,25 @@ public:
     [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
     [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
 
-    // The node's place in the topology (docs/adr/0019).
+    // The position of the node in the topology (docs/adr/0019).
     void set_topology(std::uint32_t slot, const NodeTopology& where);
     [[nodiscard]] const DomainMap& domains() const { return domains_; }
 
-    // `device`: of needs for a part of a GPU; `times` is 1 or -1 for those.
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
-              std::int32_t device = kNoDevice) noexcept;
+    // `device`: the GPU for a need of a fraction; `times` is 1 or -1 then.
+    void occupy(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+                std::int32_t device = kNoDevice) noexcept;
     void give_back(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
                    std::int32_t device = kNoDevice) noexcept {
-        take(slot, needs, -times, device);
+        occupy(slot, needs, -times, device);
     }
 
-    // --- parts of GPUs (capacity_parts.cpp) ---
-    // Did any pod ever ask for one? Of GPUs of this column, or for what this column counts?
+    // --- fractions of GPUs (capacity_parts.cpp) ---
+    // True if a pod has ever requested a fraction of any GPU, or of a GPU of this column.
     [[nodiscard]] bool has_parts() const { return !part_columns_.empty(); }
     [[nodiscard]] bool has_counterpart_column(Column column) const {
         return !is_host_port(column) && columns_[at(column)].counterpart != Column::cpu;
     }
-    // The need for a part of a GPU, if there is one; there is never more than one.
+    // The need for a fraction of a GPU, or null; a pod has one at most.
     [[nodiscard]] const Need* part_of(const Needs& needs) const;
     [[nodiscard]] const std::vector<OpenDevice>& open_devices(Column parts,
                                                               std::uint32_t slot) const {
@@ -144,60 +143,61 @@ public:
     [[nodiscard]] Column whole_column(Column parts) const {
         return columns_[at(parts)].counterpart;
     }
-    // A number that no open device of the node has: the lowest.
+    // The lowest number that no open device of the node has.
     [[nodiscard]] std::int32_t fresh_device(Column parts, std::uint32_t slot) const;
-    // The open device with the least room that is enough, else a fresh one, also when the node has
-    // none left; kNoDevice when the needs name no part.
+    // The open device with the least free amount that is enough; otherwise a fresh one, even if the
+    // node has none left. kNoDevice if the needs have no fraction.
     [[nodiscard]] std::int32_t tightest_device(std::uint32_t slot, const Needs& needs) const;
     [[nodiscard]] bool fits_on(std::uint32_t slot, const Needs& needs, std::int32_t device) const;
-    // Something is held of this need on the node that is not there any more.
+    // True if more of this need is held on the node than it offers now.
     [[nodiscard]] bool is_overdrawn(std::uint32_t slot, const Need& need,
                                     std::int32_t device) const;
-    // Over all kinds of GPUs, in the units of their resources; free: 0 where more is held than
-    // there.
+    // The sum over all kinds of GPUs, in units of their resources; free is 0 where more is held
+    // than offered.
     struct Gpus {
         std::int64_t free = 0;
         std::int64_t total = 0;
     };
     [[nodiscard]] Gpus gpus_on(std::uint32_t slot) const;
-    // The most that `column` gains when this is given back. Parts and whole GPUs are one another's:
-    // the last part of a device leaves all of it, and a whole one any part.
+    // The most that `column` gains when `held` is released. Fractions and whole GPUs affect each
+    // other: with the last fraction a whole device becomes free, and a whole device has room for
+    // any fraction.
     [[nodiscard]] std::int64_t most_left_by(const Need& held, Column column) const;
-    // GPUs without work, and what is left of those with some.
+    // Idle GPUs, and the free fractions of GPUs in use.
     [[nodiscard]] std::int64_t idle_gpus(std::uint32_t slot) const;
-    // While closed, the node takes no more parts: a reservation counts on its devices.
+    // While closed, a node takes no more fractions, because a reservation counts on its devices.
     void close_to_parts(std::uint32_t slot) { set_closed(slot, true); }
     void open_to_parts(std::uint32_t slot) { set_closed(slot, false); }
 
-    // --- what changed, for caches of judgements ---
+    // --- changes, for caches ---
     // Slots whose free amounts changed, oldest first: position n is valid while `change_epoch`
-    // stays. `offers` moves with what nodes offer and with their pools.
+    // stays the same. `offers` changes when a node offers other amounts or is in another pool.
     [[nodiscard]] const std::vector<std::uint32_t>& changes() const { return changes_; }
     [[nodiscard]] std::uint64_t change_epoch() const { return change_epoch_; }
     [[nodiscard]] std::uint64_t offers() const { return offers_; }
 
-    // Pod slots that our own pods leave to DaemonSets on every node (S14b).
+    // Pod slots on every node that our own pods leave free for pods of DaemonSets.
     void reserve_pod_slots(std::int64_t slots) {
-        if (slots != pod_slots_reserved_) ++change_epoch_;  // every node has another room now
+        if (slots != pod_slots_reserved_) ++change_epoch_;  // the room of every node has changed
         pod_slots_reserved_ = slots;
     }
     [[nodiscard]] std::int64_t pod_slots_reserved() const { return pod_slots_reserved_; }
 
-    // How often `amount` goes into `room`, at most `enough` times. Mostly none or once: computed
-    // without a division, which is dear where thousands of nodes are asked.
+    // How many times `amount` fits into `room`, `enough` at most. The answer is usually 0 or 1, and
+    // is then computed without a division, which is slow for thousands of nodes.
     [[nodiscard]] static std::int64_t times_in(std::int64_t room, std::int64_t amount,
                                                std::int64_t enough) {
         if (room < amount) return 0;
         if (enough <= 1 || room - amount < amount) return std::min<std::int64_t>(enough, 1);
         return std::min(enough, room / amount);
     }
-    // How many pods with these needs fit in addition to what is there; at most `enough`.
+    // How many more pods with these needs fit; `enough` at most.
     [[nodiscard]] std::int64_t fitting(std::uint32_t slot, const Needs& needs,
                                        std::int64_t enough) const;
     // The same on an empty node.
     [[nodiscard]] std::int64_t fitting_empty(std::uint32_t slot, const Needs& needs,
                                              std::int64_t enough) const;
-    // The same for one need alone.
+    // The same for one need.
     [[nodiscard]] std::int64_t fitting_by(std::uint32_t slot, const Need& need,
                                           std::int64_t enough) const;
     [[nodiscard]] std::int64_t fitting_empty_by(std::uint32_t slot, const Need& need,
@@ -208,7 +208,7 @@ public:
         }
         return true;
     }
-    // Free, less what must stay free.
+    // The free amount, without what must stay free.
     [[nodiscard]] std::int64_t usable(Column column, std::uint32_t slot) const {
         const std::int64_t amount = free(column, slot);
         return column == Column::pod_slots ? amount - pod_slots_reserved_ : amount;
@@ -216,25 +216,26 @@ public:
 
     // --- the index ---
     [[nodiscard]] static int bucket_of(ColumnKind kind, std::int64_t free);
-    // The column that the index is asked by: the largest GPU need, else CPU.
+    // The column by which the index is searched: the largest GPU need, otherwise CPU.
     [[nodiscard]] Column index_column(const Needs& needs) const;
-    // Null when the pool has no node yet.
+    // Null if the pool has no node yet.
     [[nodiscard]] const std::array<NodeSet, kBuckets>* buckets(PoolId pool, Column column) const;
 
-    // Differences between the index and the columns, for the invariants; empty when none.
+    // Differences between the index and the columns, for the invariants; empty if there are none.
     [[nodiscard]] std::vector<std::string> check_index() const;
 
 private:
     struct ColumnData {
         ColumnKind kind = ColumnKind::extended;
         std::string resource;
-        GpuShare share;  // of a whole GPU, as far as the resource's name says it
+        GpuShare share;  // of a whole GPU, if the name of the resource states it
         std::vector<std::int64_t> allocatable;
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns
         std::vector<std::array<NodeSet, kBuckets>> by_pool;
-        Column counterpart = Column::cpu;           // parts and whole GPUs: each other; else none
-        std::vector<std::vector<OpenDevice>> open;  // of parts: by slot, by number
+        // of fractions and whole GPUs: each other; otherwise none
+        Column counterpart = Column::cpu;
+        std::vector<std::vector<OpenDevice>> open;  // of fractions: by slot, by number
     };
     static std::uint32_t port_of(Column column) {
         return static_cast<std::uint32_t>(column) - kFirstPortColumn;
@@ -261,7 +262,7 @@ private:
     TextMap<Column> part_columns_;
     DomainMap domains_;
     HostPorts ports_;
-    std::vector<bool> closed_;  // by slot, to parts
+    std::vector<bool> closed_;  // by slot: closed to fractions
     std::vector<std::uint32_t> changes_;
     std::uint64_t change_epoch_ = 1;
     std::uint64_t offers_ = 1;
@@ -286,7 +287,7 @@ private:
     Capacity& capacity_;
 };
 
-// What-if: takes capacity now, gives it back exactly at the end.
+// What-if: occupies capacity, and releases exactly that unless it is kept.
 class Transaction {
 public:
     struct Entry {
@@ -295,7 +296,7 @@ public:
         std::int64_t times = 0;
         std::int32_t device = kNoDevice;
     };
-    // `log` is a buffer that the caller keeps between transactions, so that none allocates.
+    // `log` is a buffer of the caller, so that no transaction allocates memory.
     Transaction(TrialCapacity trial, std::vector<Entry>& log)
         : capacity_(trial.capacity_), log_(log) {
         log_.clear();
@@ -304,10 +305,10 @@ public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
-              std::int32_t device = kNoDevice) {
+    void occupy(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+                std::int32_t device = kNoDevice) {
         log_.push_back({slot, &needs, times, device});  // may throw, so before the change
-        capacity_.take(slot, needs, times, device);
+        capacity_.occupy(slot, needs, times, device);
     }
     [[nodiscard]] std::size_t checkpoint() const { return log_.size(); }
     void rollback_to(std::size_t checkpoint) noexcept {
@@ -335,7 +336,7 @@ public:
     Withholding(TrialCapacity trial, std::span<const OnNode> nodes)
         : capacity_(trial.capacity_), nodes_(nodes) {
         for (const OnNode& node : nodes_) {
-            capacity_.take(node.slot, node.amounts);
+            capacity_.occupy(node.slot, node.amounts);
             if (node.closes_to_parts) capacity_.close_to_parts(node.slot);
         }
     }
@@ -353,7 +354,7 @@ private:
     std::span<const OnNode> nodes_;
 };
 
-// What shares are shares of.
+// What a node offers: shares of queues refer to the sum of these.
 inline Load offered_load(const NodeFacts& node) {
     const auto clamp = [](std::int64_t amount) {
         return std::clamp<std::int64_t>(amount, 0, kAmountMax);

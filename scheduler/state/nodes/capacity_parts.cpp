@@ -1,4 +1,4 @@
-// Parts of GPUs: which devices of a node are open, and what is left on them.
+// Fractions of GPUs: the open devices of a node, and what is free on them.
 
 #include <algorithm>
 
@@ -23,7 +23,8 @@ const OpenDevice* find_device(const std::vector<OpenDevice>& open, std::int32_t 
 
 }  // namespace
 
-// The column of parts is made when the first pod asks for one: clusters without pay nothing.
+// The column of fractions is made when the first pod requests one: clusters without fractions pay
+// nothing.
 void Capacity::link_parts(Column made) {
     const Column whole = column_of(ColumnKind::gpu, std::string{columns_[at(made)].resource});
     ColumnData& parts = columns_[at(made)];
@@ -64,7 +65,8 @@ void Capacity::refresh_parts(ColumnData& parts, std::uint32_t slot) noexcept {
     parts.allocatable[slot] = full(whole.allocatable[slot]);
     std::int64_t most = full(whole.free[slot]);
     for (const OpenDevice& device : parts.open[slot]) most = std::max(most, device.free);
-    // Of a node that has fewer GPUs than are in use it is unknown which open ones are there.
+    // If a node has fewer GPUs than are in use, it is unknown which of the open devices still
+    // exist.
     const bool is_overdrawn = whole.free[slot] < 0;
     const bool is_closed = slot < closed_.size() && closed_[slot];
     set_free(parts, slot, is_closed || is_overdrawn ? 0 : most);
@@ -119,7 +121,7 @@ bool Capacity::is_overdrawn(std::uint32_t slot, const Need& need, std::int32_t d
 std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int64_t enough) const {
     const std::int64_t room = usable(need.column, slot);
     if (kind(need.column) != ColumnKind::gpu_part) return times_in(room, need.amount, enough);
-    if (room < need.amount) return 0;  // also when it is closed
+    if (room < need.amount) return 0;  // also if the node is closed
     const std::int64_t whole =
         std::max<std::int64_t>(columns_[at(whole_column(need.column))].free[slot], 0);
     std::int64_t sum = whole / kGpuMilliPerGpu * (kGpuMilliPerGpu / need.amount);

@@ -1,6 +1,7 @@
-// Resources whose devices are handed out by allocation of single devices instead of by counting
-// (DRA). What asks for one that no node of its pool counts is held by name: more nodes would
-// bring none.
+// Resources whose devices are allocated one by one instead of counted (dynamic resource allocation,
+// DRA: a DeviceClass with an `extendedResourceName`). Nodes do not show such a resource as
+// allocatable. A pod that requests one which no node of its pool counts is held, with the name of
+// the class: more nodes would not help.
 
 #include <algorithm>
 

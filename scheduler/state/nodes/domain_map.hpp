@@ -1,9 +1,8 @@
 #pragma once
-// Which nodes stand together: the domains of every level, dense ids per level, and how many GPUs
-// are free in each, so that a rack without room is passed over without looking at its nodes.
-//
-// Ids live as long as a node of the domain; ties are broken by its lowest slot, never by id.
-// Owner: Capacity.
+// The topology of the nodes: the domains of every level with dense ids per level, and the free GPUs
+// of each domain, so that a rack without room is skipped without reading its nodes.
+// An id is valid as long as the domain has a node. Ties are broken by the lowest slot of a domain,
+// never by id. Owner: Capacity.
 
 #include <array>
 #include <cstdint>
@@ -19,26 +18,26 @@ namespace gpuctl {
 struct Domain {
     std::string name;
     std::vector<std::uint32_t> slots;  // ascending; none: the id is vacant
-    std::int64_t gpus_free = 0;        // thousandths, of every pool; a node that lacks some is 0
+    std::int64_t gpus_free = 0;        // thousandths, over all pools; an overdrawn node counts as 0
 };
 
 class DomainMap {
 public:
     void ensure_slot(std::uint32_t slot);
-    // The node is there from now on; `gpus_free` is what it brings with it.
+    // Places the node in the domains; `gpus_free` is the free amount that it adds to them.
     void place(std::uint32_t slot, const NodeTopology& where, std::int64_t gpus_free);
     void change_free(std::uint32_t slot, std::int64_t change) noexcept;
 
-    // The free GPUs of a node that is its host, and of which no more is said, are in no sum: in
-    // clusters without labels each placement would pay for it.
+    // False: the node is its own host and has no other topology label. Its free GPUs are in no sum,
+    // because in clusters without labels each placement would have to update them.
     [[nodiscard]] bool is_counted(std::uint32_t slot) const {
         return of_slot_[slot][at(TopologyLevel::none)].exists();
     }
-    // None: the place of the node is unknown.
+    // None: the position of the node at this level is unknown.
     [[nodiscard]] DomainId of(TopologyLevel level, std::uint32_t slot) const {
         return of_slot_[slot][at(level)];
     }
-    // By id, vacant ones among them.
+    // By id, including vacant ones.
     [[nodiscard]] const std::vector<Domain>& of_level(TopologyLevel level) const {
         return levels_[at(level)].domains;
     }
@@ -57,7 +56,7 @@ private:
 
     std::array<Level, kTopologyLevels> levels_;
     std::vector<std::array<DomainId, kTopologyLevels>> of_slot_;  // [none]: is_counted()
-    std::vector<std::int64_t> gpus_free_;  // by slot, as the domains count it
+    std::vector<std::int64_t> gpus_free_;  // by slot, as counted in the domains
 };
 
 }  // namespace gpuctl

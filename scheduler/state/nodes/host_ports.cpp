@@ -35,7 +35,7 @@ std::vector<HostPorts::PortNeed> HostPorts::acquire(const std::vector<HostPort>&
             if (!is_at_all) needs.push_back({named(next->address + ":" + name), kWholePort});
         }
     }
-    for (const PortNeed& need : needs) keep(need.port);
+    for (const PortNeed& need : needs) add_user(need.port);
     return needs;
 }
 
@@ -47,7 +47,7 @@ void HostPorts::release(std::uint32_t port) {
     vacant_.push_back(port);
 }
 
-void HostPorts::take(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept {
+void HostPorts::occupy(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept {
     auto& held = ports_[port].held;
     const auto found = held.try_emplace(slot, 0).first;
     found->second += amount;

@@ -1,14 +1,15 @@
 #pragma once
-// Ports of nodes as columns of Capacity, so that whatever looks for room looks for ports as well.
+// Host ports as columns of Capacity, so that every search for room also checks ports.
 //
-// A pod that listens at every address conflicts with all on the port, one that listens at one
-// address with that address and with the former. Two columns say so: one of the port, of
-// which every node has kWholePort, a pod takes all at every address and one for each address of its
-// own; and one of the port at an address, taken as a whole. Few ports are in use on few nodes: what
-// is held is kept by node, everywhere else all of it is free.
+// A pod that listens on all addresses conflicts with every pod on the same port and protocol; a pod
+// that listens on one address conflicts with pods on that address and with the former (the rule of
+// kube-scheduler's NodePorts filter). Two columns express this. The column of the port has
+// kWholePort on every node: a pod on all addresses takes all of it, and another pod takes one for
+// each of its addresses. The column of the port at an address is taken as a whole. Few ports are
+// used on few nodes, so only held amounts are stored, by node; elsewhere all is free.
 //
-// Columns are counted by the shapes that need them and used again: the table is as long as there
-// are ports that a pod of the cluster names now. Owner: Capacity.
+// Columns are counted by the shapes that need them, and reused: the table is as long as the number
+// of ports that pods of the cluster use now. Owner: Capacity.
 
 #include <boost/container/flat_map.hpp>
 #include <cstdint>
@@ -30,11 +31,11 @@ public:
         std::uint32_t port = 0;  // of this table
         std::int64_t amount = 0;
     };
-    // What a pod with these ports takes; each port of it counts one user more. Listening twice on
-    // one port is no conflict within a pod.
+    // The needs of a pod with these ports; each port gets one more user. Listening twice on one
+    // port is no conflict within a pod.
     std::vector<PortNeed> acquire(const std::vector<HostPort>& ports);
     void release(std::uint32_t port);
-    void keep(std::uint32_t port) { ++ports_[port].users; }
+    void add_user(std::uint32_t port) { ++ports_[port].users; }
 
     [[nodiscard]] std::int64_t free(std::uint32_t port, std::uint32_t slot) const {
         const auto& held = ports_[port].held;
@@ -42,7 +43,7 @@ public:
         const auto found = held.find(slot);
         return found == held.end() ? kWholePort : kWholePort - found->second;
     }
-    void take(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept;
+    void occupy(std::uint32_t port, std::uint32_t slot, std::int64_t amount) noexcept;
     // "2222/TCP", "127.0.0.1:2222/TCP"
     [[nodiscard]] const std::string& name(std::uint32_t port) const { return ports_[port].name; }
     [[nodiscard]] std::size_t size() const { return ports_.size(); }

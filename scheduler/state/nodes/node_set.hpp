@@ -1,6 +1,6 @@
 #pragma once
 // A set of node slots as a 64-ary tree of bitsets: leaf words and two levels of summaries, enough
-// for 262,144 slots with three words touched per step. Intersections are walked, never built.
+// for 262,144 slots with three words read per step. Intersections are iterated, never stored.
 
 #include <algorithm>
 #include <bit>

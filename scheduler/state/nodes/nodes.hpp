@@ -1,5 +1,5 @@
 #pragma once
-// Node rows, their place in pools and topology, what is free on them (Capacity).
+// Node rows, their pools and topology, and their free amounts (Capacity).
 //
 // Owner, thread: ClusterState's.
 
@@ -29,7 +29,7 @@ public:
     explicit Nodes(ClusterState& state) : state_(state) {}
 
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
-    // Pods take and give back; Bindings and searches try, and undo it.
+    // Pods occupies and releases; Bindings and searches try changes and undo them.
     Capacity& capacity(Key<Pods>) { return capacity_; }
     TrialCapacity capacity(Key<Bindings>) { return capacity_; }
     TrialCapacity capacity(Key<Commit>) { return capacity_; }
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] const Outside& outside() const { return outside_; }
     [[nodiscard]] NodeId find_node(std::string_view name) const;
     // Nodes that changed, oldest first, for caches of eligibility: position n is valid while
-    // `eligibility_epoch` stays.
+    // `eligibility_epoch` stays the same.
     [[nodiscard]] const std::vector<std::uint32_t>& eligibility_log() const {
         return eligibility_log_;
     }
@@ -58,7 +58,7 @@ public:
     void note_counted(PoolId pool, const NodeFacts& node, std::int64_t sign) {
         outside_.note_node(pool, node, sign);
     }
-    void set_gang_note(const ObjectKey& gang, const GangNote& note);  // it may say nothing
+    void set_gang_note(const ObjectKey& gang, const GangNote& note);  // an empty note removes it
 
     NodeTable& rows() { return nodes_; }
     [[nodiscard]] const NodeTable& rows() const { return nodes_; }

@@ -1,6 +1,6 @@
-// Pods that name their node belong to the pool of that node, and nodes come, go and change pools;
-// pods of which a controller made a gang for each group belong to one gang when an object of its
-// name comes.
+// Pods that name their node belong to the pool of that node, so they change pools when nodes are
+// added, removed or moved. Pods for which a controller makes one gang per group belong to one gang
+// if an object with the name of the gang exists.
 
 #include <algorithm>
 
@@ -10,10 +10,10 @@
 namespace gpuctl {
 namespace {
 
-// Each is an entry in an index; a pod that allows hundreds of nodes does not name one.
+// Each node is an entry in an index; a pod that allows hundreds of nodes does not pin one.
 constexpr std::size_t kPinsMax = 16;
 
-// By name or by the label of which the pin is one value.
+// Values by the name of a node, or by the label of the pin.
 std::vector<NodePin> pins_in(const SelectorTerm& term, const std::string& label) {
     std::vector<NodePin> pins;
     for (const SelectorRequirement& one : label.empty() ? term.fields : term.labels) {
@@ -35,7 +35,7 @@ bool is_named_by(const NodePin& pin, const NodeRow& row) {
 std::vector<NodePin> pins_of(const PodFacts& pod) {
     if (!pod.pin.exists()) return {};
     std::vector<NodePin> pins{pod.pin};
-    bool is_affinity = false;  // else a node selector or a volume says the pin
+    bool is_affinity = false;  // otherwise a node selector or a volume names the node
     for (const SelectorTerm& term :
          pod.rules.required_affinity.value_or(std::vector<SelectorTerm>{})) {
         if (term.broken) continue;
@@ -52,7 +52,8 @@ std::vector<NodePin> pins_of(const PodFacts& pod) {
 
 NodeId named_node(const ClusterState& state, const PodFacts& pod) {
     const std::vector<NodePin> pins = pins_of(pod);
-    // What runs stays where it is when a node that it names before that one comes.
+    // A running pod stays with the node that it is on, even if a node that it names before is
+    // added.
     if (const NodeId on = pins.size() > 1 ? state.nodes.find_node(pod.node) : NodeId::none();
         on.exists() && std::ranges::any_of(pins, [&](const NodePin& pin) {
             return is_named_by(pin, state.node(on));
@@ -67,7 +68,7 @@ NodeId named_node(const ClusterState& state, const PodFacts& pod) {
 }
 
 NodeId pinned_node(const ClusterState& state, const NodePin& pin) {
-    // Nearly always a node is called what its label says.
+    // Nearly always the node has the name that its label has.
     const NodeId named = state.nodes.find_node(pin.value);
     if (named.exists() && is_named_by(pin, state.node(named))) return named;
     if (pin.label.empty()) return NodeId::none();

@@ -8,10 +8,10 @@
 
 namespace gpuctl {
 
-// The one that says its pool first (PodFacts::pin), then the others that its required affinity
-// names in the same way, each once, 16 at most. Empty: it names none.
+// The node that decides its pool first (PodFacts::pin), then the other nodes that its required
+// affinity names in the same way, each once, 16 at most. Empty: it names no node.
 std::vector<NodePin> pins_of(const PodFacts& pod);
-// The one it is on, else the first of them that is there; none() when none is.
+// The named node that the pod is on, else the first named node that exists; none(): none exists.
 NodeId named_node(const ClusterState& state, const PodFacts& pod);
 
 }  // namespace gpuctl

@@ -1,5 +1,5 @@
 #pragma once
-// Room that pods are evicted for: held by the job's nominated pods until all of it is free
+// Room for which pods are evicted: held by the job's nominated pods until all of it is free
 // (nominations.cpp).
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-// Whether evictions for it are under way.
+// The phase of the evictions for the job.
 //
 //   none ──victims found──> evicting ──a disruption budget, an error──> postponed
 //                            │  ^                                        │  │
@@ -21,12 +21,12 @@ namespace gpuctl {
 enum class NominationPhase : std::uint8_t { none, evicting, postponed, worthless };
 
 struct NominationRow {
-    Instant until;                       // then it is given up; never: no nomination
-    std::int64_t pods = 0;               // nominated together; fewer are worth nothing
-    std::vector<std::string> victims;    // uids
-    bool victim_refused = false;         // one of them may not go: the nomination is worth nothing
-    std::int32_t eviction_failures = 0;  // in a row
-    Instant evict_again_at;              // the postponed ones
+    Instant until;                     // the nomination is withdrawn then; never: there is none
+    std::int64_t pods = 0;             // nominated together; the nomination is of no use for fewer
+    std::vector<std::string> victims;  // uids
+    bool victim_refused = false;       // one of them cannot be evicted: the nomination is of no use
+    std::int32_t eviction_failures = 0;  // consecutive
+    Instant evict_again_at;              // when the postponed evictions are sent again
 
     // What the fields mean; other code should ask for it.
     [[nodiscard]] NominationPhase phase() const {

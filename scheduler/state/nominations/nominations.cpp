@@ -1,6 +1,6 @@
-// Room that pods are being stopped for: which job it is kept for, and what becomes of those that
-// stop. What is claimed counts as held, by node and by queue, so that no other job takes it; a node
-// may be over its room by what the victims still hold.
+// Room for which pods are evicted: the job for which it is reserved, and the outcomes of the
+// evictions. Nominated room counts as held, by node and by queue, so that no other job takes it. A
+// node may be overdrawn by what the victims still hold.
 
 #include <algorithm>
 #include <utility>
@@ -13,16 +13,20 @@
 namespace gpuctl {
 namespace {
 
-// Of victims of which a disruption budget lets none go: then others are looked for.
+// If disruption budgets refuse the eviction of all victims this many times, other victims are
+// searched.
 constexpr std::int32_t kRefusalsMost = 2;
-// Of a claim in vain, one in which some have gone and others could not: as often as this are the
-// former stopped for nothing. The budget that was in the way may be gone long before kSparedFor is
-// over, and the budget of evictions bounds what is stopped until then.
+// A nomination has failed if some victims have gone and the others could not be evicted in time:
+// then the former were stopped for nothing. For this time the job's other victims are spared. The
+// disruption budget may allow evictions long before kSparedFor is over, and the budget of evictions
+// limits what is stopped until then.
 constexpr Duration kSparedAfterRefusals = Duration::seconds(300);
-// Before a claim ends its victims are asked once more, though their pause is longer.
-constexpr Duration kAskedLast{-5'000};  // from its end
+// Shortly before a nomination ends, its postponed victims are tried once more, even if their pause
+// is longer.
+constexpr Duration kAskedLast{-5'000};  // from the end of the nomination
 
-// Again and again, and none of them goes: while one is on its way the others may follow.
+// True if all evictions were refused repeatedly. While one victim is terminating, the others may
+// follow.
 bool is_refused_repeatedly(const ClusterState& state, const JobRow& job) {
     return job.nomination.eviction_failures >= kRefusalsMost &&
            std::all_of(job.nomination.victims.begin(), job.nomination.victims.end(),
@@ -78,19 +82,19 @@ void Nominations::nominate(JobId id, const std::vector<Placement>& round,
         state_.pods.hold(placement.pod, placement.node, placement.device);
     }
     state_.session.set_timer(id);
-    state_.jobs.mark_dirty(id);  // its claim may be free at once, and its story is another
+    state_.jobs.mark_dirty(id);  // its room may be free at once, and its explanation has changed
 }
 
 void Nominations::drop_nomination(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod.bind.state != BindState::claimed) continue;
+        if (pod.bind.state != BindState::nominated) continue;
         state_.pods.release(pod_id);
         state_.bindings.withdraw_nomination(pod_id);
     }
-    // Of a claim that fell for another reason it is unknown whether they could have gone in time;
-    // and where none has gone, none was stopped in vain.
+    // Only if the time of the nomination is over is it known that the victims could not go in time.
+    // If no victim has gone, none was stopped in vain.
     const bool was_refused_repeatedly =
         job.nomination.until <= state_.session.event_time() && has_victim_gone(state_, job);
     const Duration spared =
@@ -103,11 +107,11 @@ void Nominations::drop_nomination(JobId id) {
         if (pod.is_surplus) shrunk.push_back(pod.job);
         if (pod.eviction.state == EvictionState::postponed) state_.evictions.spare(victim, spared);
         const bool was_terminating = pod.is_terminating();
-        // An eviction that is under way shows in the watch, or it did not happen.
+        // If an eviction is under way, the watch will show it, or it did not happen.
         state_.evictions.release(victim);
         if (was_terminating && !pod.is_terminating()) state_.pods.note_termination(victim);
         if (!state_.maintenance.calendar().nodes.empty())
-            state_.maintenance.request_drain();  // it may have to go still
+            state_.maintenance.request_drain();  // it may still have to be drained
         state_.jobs.mark_dirty(pod.job);
     }
     NominationRow& nomination = state_.jobs.rows().nomination(id, {});
@@ -126,7 +130,7 @@ void Nominations::read_nomination(const JobRow& job, std::vector<Placement>& rou
     round.clear();
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];
-        if (pod.bind.state != BindState::claimed) continue;
+        if (pod.bind.state != BindState::nominated) continue;
         const bool forgets = has_fault(SeededFault::nominate_no_device);
         round.push_back({id, pod.node, forgets ? kNoDevice : pod.gpu_device});
     }
@@ -136,19 +140,19 @@ bool Nominations::is_being_moved(const JobRow& job) const {
     if (state_.pods.maybe_terminating().empty() || job.holding.pods == 0) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];
-        // What is claimed for it runs nowhere yet.
-        if (!pod.node.exists() || pod.bind.state == BindState::claimed) return true;
+        // Nominated pods run nowhere yet.
+        if (!pod.node.exists() || pod.bind.state == BindState::nominated) return true;
         return pod.eviction.state != EvictionState::none && pod.is_terminating();
     });
 }
 
-// Something went or changed on a node: jobs that wait for that are tried again.
+// Something has gone or changed on a node: jobs with nominated room there are tried again.
 void Nominations::revisit_nominations() {
     if (has_fault(SeededFault::forget_nominations)) return;
     for (const JobId id : nominated_jobs_) state_.jobs.mark_dirty(id);
 }
 
-// It stays after all: its claim is worth nothing.
+// The victim stays: the nomination for which it was to be evicted is of no use.
 void Nominations::disappoint(const PodRow& victim) {
     const JobId preemptor = state_.jobs.find_job(victim.eviction.preemptor);
     if (!preemptor.exists() || !state_.jobs.rows()[preemptor.value()].nomination.exists()) return;
@@ -180,7 +184,7 @@ void Nominations::note_outcome(JobId preemptor, EvictResult result) {
 void Nominations::postpone(JobId id) {
     NominationRow& nomination = state_.jobs.rows().nomination(id, {});
     if (nomination.evict_again_at > state_.session.event_time())
-        return;  // one backoff for all that are asked together
+        return;  // one backoff for all victims that were requested together
     ++nomination.eviction_failures;
     nomination.evict_again_at =
         state_.session.event_time() + backoff_after(nomination.eviction_failures,
@@ -203,7 +207,7 @@ void Nominations::restore_job(JobId id, Key<StateReader>) {
     if (state_.jobs.rows()[id.value()].nomination.exists()) nominated_jobs_.push_back(id);
 }
 
-// The jobs that its ranks were to make room for look for other victims.
+// The jobs for which its ranks were to be removed search for other victims.
 void Nominations::withdraw_surplus_ranks(const JobRow& job) {
     for (const PodId id : job.pods) {
         if (state_.pods.rows()[id.value()].is_surplus) disappoint(state_.pods.rows()[id.value()]);

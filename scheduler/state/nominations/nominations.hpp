@@ -1,5 +1,5 @@
 #pragma once
-// Capacity that is earmarked for a job while pods are stopped for it.
+// Capacity that is earmarked for a job while pods are evicted for it.
 //
 // Owner, thread: ClusterState's.
 
@@ -21,18 +21,19 @@ class Nominations {
 public:
     explicit Nominations(ClusterState& state) : state_(state) {}
 
-    // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
+    // Evicts the victims, and reserves `round`, which fits once they are gone, for the job.
     void nominate(JobId job, const std::vector<Placement>& round,
                   const std::vector<Victim>& victims, EvictionCause cause, EffectList& effects);
     void drop_nomination(JobId job);  // victims that could not be evicted yet are spared
     [[nodiscard]] const std::vector<JobId>& nominated_jobs() const { return nominated_jobs_; }
     void read_nomination(const JobRow& job, std::vector<Placement>& round) const;
-    // All that it holds is being stopped for others: what it places next counts as another job.
+    // True if all that the job holds is being evicted for other jobs: what it places next counts as
+    // another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
     void revisit_nominations();
     void withdraw_surplus_ranks(const JobRow& job);
     void disappoint(const PodRow& victim);
-    // The answer to the eviction of a victim of the job.
+    // The outcome of the eviction of a victim of the job.
     void note_outcome(JobId preemptor, EvictResult result);
     // True, once: the backoff of its postponed evictions is over.
     [[nodiscard]] bool take_retry(JobId id);

@@ -1,4 +1,4 @@
-// Pods as the watch reports them. What they hold follows from what they are, in one place.
+// Pods as the watch reports them. One function derives what they hold from their facts.
 
 #include <algorithm>
 #include <tuple>
@@ -22,7 +22,7 @@ bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
            before.request != after.request || before.rules != after.rules ||
            before.pin != after.pin || before.gang_named != after.gang_named ||
            (after.pin.exists() && before.pool != after.pool) ||
-           // Which of the nodes that it names says its pool.
+           // A pod that names several nodes: its node decides its pool.
            (before.node != after.node && pins_of(after).size() > 1);
 }
 
@@ -50,7 +50,7 @@ void Pods::on(const PodObserved& event, EffectList&) {
     PodFacts facts = event.pod;
     if (facts.ours && facts.job.empty()) facts.job = std::string{kLonePodPrefix} + facts.key.name;
     if (!id.exists()) {
-        // Same name, new uid: the old incarnation is gone even if that was not reported yet.
+        // Same name, new uid: the earlier pod is gone, even if that was not reported yet.
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
         Retention{state_}.forget_namesake(facts);
         id = make_pod(std::move(facts));
@@ -93,7 +93,7 @@ void Pods::on(const PodObserved& event, EffectList&) {
         if (row.job.exists()) join_job(id);
     } else {
         const bool has_restarted = row.facts.started_at != facts.started_at;
-        own.facts = std::move(facts);  // only what people look at, and how long it has run
+        own.facts = std::move(facts);  // only what users read, and its run time
         state_.evictions.renew_stoppable(id);
         if (has_restarted) state_.tree.note_longer(row);
         return state_.run_times.note_end(id);
@@ -121,7 +121,7 @@ PodId Pods::make_pod(PodFacts facts) {
     if (row.facts.terminating)
         set_leaves_at(id, state_.session.event_time() + row.facts.stop_grace);
     state_.bindings.begin(id);
-    // Where a foreign pod may go is its own scheduler's business.
+    // Another scheduler decides where a foreign pod may go.
     row.shape =
         shapes_.acquire(row.facts.request, row.facts.ours ? row.facts.rules : PlacementRules{},
                         state_.nodes.capacity(Key<Pods>{}));
@@ -175,8 +175,8 @@ void Pods::set_leaves_at(PodId id, Instant at) {
     if (own.happened()) late_next_.emplace(own + kLateToLeave, id);
 }
 
-// Job membership: also brings the job's queue, pool and priority up to date, which the pod seen
-// last decides.
+// Adds the pod to its job, and updates queue, pool and priority of the job: the pod that was seen
+// last decides them.
 void Pods::join_job(PodId id) {
     const PodRow& row = pods_[id.value()];
     if (!row.facts.ours) return;
@@ -184,7 +184,8 @@ void Pods::join_job(PodId id) {
         const JobId job =
             state_.jobs.job_named(job_key_of(state_, row.facts), row.facts.created_at);
         pods_.base(id, {}).job = job;
-        // By rank and name: the order of placing, and the same whatever order they were seen in.
+        // By rank and name: the order of placement, independent of the order in which they were
+        // seen.
         const auto comes_before = [this](PodId a, PodId b) {
             const PodFacts& x = pods_[a.value()].facts;
             const PodFacts& y = pods_[b.value()].facts;
@@ -215,7 +216,8 @@ void Pods::leave_job(PodId id) {
     std::erase(state_.jobs.rows().pods(job, {}), id);
     if (!is_terminal(row.facts.phase)) state_.run_times.note_open_pods(job, -1);
     pods_.base(id, {}).job = JobId::none();
-    if (!row.facts.queue_suggested.empty()) state_.jobs.resolve(job);  // the next has its say
+    // another pod may name a queue
+    if (!row.facts.queue_suggested.empty()) state_.jobs.resolve(job);
     if (row.bind.bar == PodBar::refused) state_.bindings.find_end_of_refusal(job);
     state_.jobs.mark_dirty(job);
     state_.jobs.drop_job_if_unused(job);
@@ -236,7 +238,7 @@ void Pods::hold(PodId id, NodeId node, std::int32_t device) {
     if (is_part && device < 0)
         device = state_.nodes.capacity().tightest_device(node.value(), shape.needs);
     own.gpu_device = device;
-    state_.nodes.capacity(Key<Pods>{}).take(node.value(), shape.needs, 1, device);
+    state_.nodes.capacity(Key<Pods>{}).occupy(node.value(), shape.needs, 1, device);
     state_.tree.note_change(held.pool);
     if (row.job.exists() && state_.jobs.rows()[row.job.value()].record) {
         const JobSpec& spec = state_.jobs.rows()[row.job.value()].record->spec;
@@ -291,7 +293,7 @@ PodId Pods::find_pod(const ObjectKey& key) const {
 }
 
 void Pods::rejoin(std::vector<std::string> uids) {
-    std::sort(uids.begin(), uids.end());  // ids are other ones after a restart
+    std::sort(uids.begin(), uids.end());  // ids change after a restart
     for (const std::string& uid : uids) {
         const PodId id = find_pod(uid);
         if (!id.exists() || !pods_[id.value()].job.exists()) continue;
@@ -300,7 +302,7 @@ void Pods::rejoin(std::vector<std::string> uids) {
             join_job(id);
             continue;
         }
-        if (row.bind.state == BindState::claimed) state_.nominations.drop_nomination(row.job);
+        if (row.bind.state == BindState::nominated) state_.nominations.drop_nomination(row.job);
         const std::string held_on =
             row.node.exists() ? state_.nodes.rows()[row.node.value()].facts.name : "";
         const std::int32_t device = row.gpu_device;

@@ -1,5 +1,5 @@
 #pragma once
-// Pod rows: which job a pod is of, which node it holds, and which pods terminate.
+// Pod rows: the job of a pod, the node that it holds, and terminating pods.
 //
 // Owner, thread: ClusterState's.
 
@@ -39,14 +39,14 @@ public:
     PodId make_pod(PodFacts facts);
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
-    void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
+    void rejoin(std::vector<std::string> uids);  // pods whose job may have changed
     void note_termination(PodId id);
-    void note_surplus(PodId id);  // a rank that its job is to have no more, and that holds
+    void note_surplus(PodId id);  // a rank that its job gives up, and that holds resources
     void set_message(PodId id, std::string message) {
         pods_.base(id, {}).message = std::move(message);
     }
-    void forget_pods_of(JobId job);  // it is summarized
-    // The next pod whose grace was over long ago by `now`; none: there is none any more.
+    void forget_pods_of(JobId job);  // the job is summarized
+    // The next pod whose grace period ended long before `now`; none: there is no more.
     PodId take_late(Instant now);
 
     PodTable& rows() { return pods_; }
@@ -62,19 +62,19 @@ public:
 
 private:
     void drop_pod(PodId id);
-    void erase_pod(PodId id);  // that holds nothing, and is of no job any more
+    void erase_pod(PodId id);  // it holds nothing and has no job
     void leave_job(PodId id);
     void join_job(PodId id);
     void note_going(PodId id);
-    void set_leaves_at(PodId id, Instant at);  // never: it stays
+    void set_leaves_at(PodId id, Instant at);  // never: it does not terminate
 
     ClusterState& state_;
     PodTable pods_;
     TextMap<PodId> pod_ids_;
     std::map<ObjectKey, PodId> pod_keys_;
     ShapeTable shapes_;
-    std::set<PodId> maybe_terminating_;  // pods that hold: all that terminate, and some more
-    std::set<std::pair<Instant, PodId>> late_next_;  // that terminate and are not stuck yet
+    std::set<PodId> maybe_terminating_;  // all terminating pods that hold resources, and a few more
+    std::set<std::pair<Instant, PodId>> late_next_;  // terminating pods that are not stuck yet
 };
 
 }  // namespace gpuctl

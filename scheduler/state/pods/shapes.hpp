@@ -1,7 +1,7 @@
 #pragma once
-// Shapes: what a pod asks for and where it may go, shared by all pods that ask for the same, so
-// that what was learned about one (eligible nodes, refusals) is known for all. Counted: a shape
-// and its constraint go with their last pod; `serial` distinguishes a reused id from the one
+// Shapes: the request and the placement rules of a pod, shared by all pods with equal ones, so that
+// what is known of one pod (eligible nodes, refusals) is known for all. Counted: a shape and its
+// constraint are removed with their last pod; `serial` distinguishes a reused id from the one
 // before.
 
 #include <array>
@@ -25,11 +25,11 @@ struct Constraint {
 struct Shape {
     Needs needs;
     ConstraintId constraint;
-    GpuMilli gpus;  // of every vendor: what quotas count
+    GpuMilli gpus;  // over all vendors: what quotas count
     CpuMilli cpu;
     Bytes memory;
     Column index_column{};
-    GpuMilli part;           // of one GPU, shared with others; none: it asks for whole ones
+    GpuMilli part;  // a fraction of one GPU, shared with other pods; 0: it requests whole GPUs
     TopologyRules topology;  // of its constraint
     std::uint64_t serial = 0;
     std::uint32_t pods = 0;
@@ -48,8 +48,8 @@ public:
     }
     [[nodiscard]] std::size_t size() const { return shapes_.size(); }
 
-    // How many pods there are, waiting or placed, that ask for so many thousandths of one GPU;
-    // `part_changes` moves with every one of them.
+    // The number of pods, waiting or placed, by the requested thousandths of one GPU.
+    // `part_changes` changes with each of them.
     using PartCounts = std::array<std::uint32_t, kGpuMilliPerGpu>;
     [[nodiscard]] const PartCounts& pods_by_part() const { return pods_by_part_; }
     [[nodiscard]] std::uint32_t pods_with_part() const { return pods_with_part_; }

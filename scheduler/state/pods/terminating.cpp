@@ -10,7 +10,7 @@
 namespace gpuctl {
 namespace {
 
-// Is there a limit of a queue or a namespace that counts both?
+// True if a limit of a queue or of a namespace counts both jobs.
 bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& other) {
     if (&job == &other) return true;
     if (job.tenant == other.tenant && state.tenant(job.tenant).has_limits()) return true;
@@ -57,9 +57,9 @@ Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
     return longest;
 }
 
-// It is on its way out, or stays after all: what leaves anyway may be so much that stopping others
-// as well makes enough room, and what stays may be what a job waited for instead of stopping
-// others.
+// The pod is terminating, or stays after all. The room that it releases may be so large that
+// evicting a few more pods is enough for a job. If it stays, a job that waited for it may have to
+// evict others.
 void Pods::note_termination(PodId id) {
     const PodRow& pod = pods_[id.value()];
     if (pod.node.exists()) maybe_terminating_.insert(id);

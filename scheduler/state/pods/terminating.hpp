@@ -1,5 +1,5 @@
 #pragma once
-// What terminating pods mean for a job that other pods are evicted for.
+// Terminating pods, as a job sees them for which other pods are evicted.
 
 #include <vector>
 
@@ -7,11 +7,11 @@
 
 namespace gpuctl {
 
-// What any queue of the pool holds is in the way of all others there.
+// True if the usage of any queue of the pool counts against all its other queues.
 bool has_limits_for_all(const ClusterState& state, PoolId id);
 
-// How long pods may take that terminate already, and that the job waits for, too: on the nodes of
-// its round, or under a limit that counts them and it. It does not wait for stuck pods.
+// How long the terminating pods may take for which the job also waits: those on the nodes of its
+// round, and those that a limit counts together with it. It does not wait for stuck pods.
 Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
                               const std::vector<Placement>& round);
 

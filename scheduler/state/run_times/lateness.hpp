@@ -1,21 +1,21 @@
 #pragma once
-// Where a pool goes by when work is due (docs/adr/0018), a time that cannot be kept says nothing
-// of which job should go first, and under overload the GPUs would be spent on what is late anyway.
-// So of a job whose user says how long it takes, what it may take is doubled as long as it would
-// take half as much again, even if it began now.
+// In a pool with due times (docs/adr/0018), a due time that cannot be kept must not decide which
+// job goes first: under overload, the GPUs would be spent on jobs that are late anyway. So the
+// allowed time of a job with a stated run time is doubled while the job would take half as much
+// again, even if it began now.
 //
 //     may take 1x ---- waits too long for that ----> 2x ----> 4x ----> ... 65536x
 //          |
-//          +-- starts: stays what it was until it waits again
+//          +-- starts: keeps its value until it waits again
 
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
-// Now; of one that holds something, what it was when it waited last.
+// The present value; for a job that holds resources, the value when it last waited.
 [[nodiscard]] Lateness lateness_of(const ClusterState& state, const JobRow& job);
 
-// How long a job that needs `whole` alone may take from when it came.
+// The time that a job which needs `whole` alone may take, counted from its submission.
 [[nodiscard]] std::int64_t allowed_ms(const ClusterState& state, const JobRow& job, Duration whole);
 
 }  // namespace gpuctl

@@ -1,6 +1,6 @@
-// How far elastic jobs are that say how fast they are by size: what they have done counts as the
-// time that it would have taken with their fewest ranks, so that it can be compared with what their
-// users say, whatever sizes they had.
+// The progress of elastic jobs that state their speed by size. Completed work is measured as the
+// time that it would have taken with the fewest ranks, so that it can be compared with the run time
+// that users state, whatever sizes the job had.
 
 #include <algorithm>
 
@@ -10,15 +10,15 @@
 namespace gpuctl {
 namespace {
 
-// From the first on without a gap; with a gap, with fewer than it must have, or when none runs that
-// has not succeeded yet, nothing is done.
+// The number of ranks that work, counted from the first. 0, because nothing is done: there is a
+// gap, there are fewer ranks than the minimum, or no rank runs that has not succeeded yet.
 std::int32_t ranks_at_work(const ClusterState& state, const JobRow& job) {
     std::int32_t ranks = 0;
     bool does_any_run = false;
     for (const PodId id : job.pods) {  // by rank
         ranks = job.gang.finished.first_open(ranks);
         const PodRow& pod = state.pod(id);
-        const bool runs = pod.node.exists() && pod.bind.state != BindState::claimed;
+        const bool runs = pod.node.exists() && pod.bind.state != BindState::nominated;
         const bool works = runs || pod.facts.phase == PodPhase::succeeded;
         if (!works || pod.is_surplus) continue;
         if (pod.facts.rank != ranks) return 0;
@@ -28,7 +28,8 @@ std::int32_t ranks_at_work(const ClusterState& state, const JobRow& job) {
     return !does_any_run || ranks < job.record->spec.replicas_min ? 0 : ranks;
 }
 
-// Getting to where it was, after each start and change of size, is no progress.
+// After each start and change of size, the job has to reach its previous progress again: that time
+// is no progress.
 Duration worked(const JobRow& job, Instant now) {
     if (job.elastic.paced_ranks == 0) return {};
     return std::max(now - job.elastic.paced_from - job.record->spec.restart_cost, Duration{});
@@ -36,7 +37,7 @@ Duration worked(const JobRow& job, Instant now) {
 
 Duration done_with(const JobRow& job, Duration worked) {
     const std::int64_t milli = speed_of(job.record->spec.speeds, job.elastic.paced_ranks);
-    // A speed is at most 10^6: no sum leaves 63 bits.
+    // a speed is at most 10^6: sums stay within 63 bits
     return job.elastic.done + Duration{times_ratio(worked.ms(), milli, kSpeedOfOne)};
 }
 
@@ -46,8 +47,9 @@ Duration RunTimes::work_done(const JobRow& job) const {
     return done_with(job, worked(job, state_.session.now()));
 }
 
-// What was done before a change of size is kept: frameworks save it in the grace of the pods that
-// go. One that is stopped as a whole keeps what it declares to, as all others do.
+// Work done before a change of size is kept: frameworks save it in the grace period of the pods
+// that go. A job that is evicted as a whole keeps its work up to the last checkpoint, like all
+// jobs.
 void RunTimes::note_pace(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (!is_paced(job)) return;

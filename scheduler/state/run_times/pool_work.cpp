@@ -6,7 +6,7 @@ namespace gpuctl {
 namespace {
 
 constexpr std::int64_t kMsPerSecond = 1'000;
-constexpr std::int64_t kLongest = 366LL * 24 * 3600;  // beyond, the sums could overflow
+constexpr std::int64_t kLongest = 366LL * 24 * 3600;  // beyond this, the sums could overflow
 
 std::int64_t seconds(std::int64_t ms) { return (ms + kMsPerSecond - 1) / kMsPerSecond; }
 
@@ -24,7 +24,7 @@ void PoolWork::count(const Part& part, std::int64_t sign) {
     }
 }
 
-PoolId PoolWork::note(JobId job, const Part& part) {
+PoolId PoolWork::set_part(JobId job, const Part& part) {
     if (jobs_.size() <= job.value()) jobs_.resize(job.value() + 1);
     Kept& kept = jobs_[job.value()];
     if (kept.is_known && kept.part == part) return PoolId::none();

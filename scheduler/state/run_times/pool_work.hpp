@@ -1,7 +1,7 @@
 #pragma once
-// All that is known to be left to do in each pool: GPU time of the jobs whose users said how long
-// they take, and when the last of them could end at the soonest. Kept job by job, so that asking
-// costs the same for ten jobs and for a hundred thousand (docs/adr/0018).
+// The known remaining work of each pool: GPU time of the jobs with a stated run time, and the
+// earliest time by which the last of them could end. Updated job by job, so that reading it costs
+// the same for ten jobs and for a hundred thousand (docs/adr/0018).
 //
 // Rebuilt from the rows, never part of the image. Owner: ClusterState.
 
@@ -21,31 +21,32 @@ public:
     struct Part {
         PoolId pool;
         GpuMilli gpus;
-        Duration left;    // of one that waits
-        Instant ends;     // of one that runs; never: it waits
-        Instant soonest;  // that it could have ended, had it begun when it came
+        Duration left;    // of a waiting job
+        Instant ends;     // of a running job; never: it waits
+        Instant soonest;  // when it would have ended, had it begun when it was submitted
         friend bool operator==(const Part&, const Part&) = default;
     };
-    // The pool in which there is more or less to do now than was known; a start is no news.
-    PoolId note(JobId job, const Part& part);
+    // Returns the pool whose remaining work has changed; none: no change, or only a start of the
+    // job.
+    PoolId set_part(JobId job, const Part& part);
     PoolId forget(JobId job);
     void clear();
-    // From here on nothing is expected of those that should have ended.
+    // Jobs that should have ended by now no longer count.
     void advance(Instant now);
 
-    // How long the pool is busy at least, from `now` = the last advance() on.
+    // The least time that the pool stays busy, from `now` = the last advance().
     [[nodiscard]] Duration rest(PoolId pool, Instant now, GpuMilli offered) const;
 
 private:
     struct Kept {
         Part part;
         bool is_known = false;
-        bool is_over = false;  // later than it should be: counts for nothing
+        bool is_over = false;  // it should have ended: it no longer counts
     };
     struct Sums {
         std::int64_t waiting = 0;  // GPU thousandths x seconds
-        std::int64_t held = 0;     // GPU thousandths that run
-        std::int64_t ends = 0;     // ... x the second of their end
+        std::int64_t held = 0;     // thousandths of running GPUs
+        std::int64_t ends = 0;     // the same times the second of their end
         std::set<std::pair<Instant, JobId>> soonest;
     };
     void count(const Part& part, std::int64_t sign);

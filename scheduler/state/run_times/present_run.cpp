@@ -17,7 +17,7 @@ Instant run_began(const ClusterState& state, const JobRow& job) {
 
 void RunTimes::note_gone(JobId id, const PodFacts& pod) {
     RunRow& run = state_.jobs.rows().run(id, {});
-    if (!run.is_of_earlier_run(pod.started_at)) {  // else its run was noted when it was over
+    if (!run.is_of_earlier_run(pod.started_at)) {  // else the run was recorded when it was over
         const bool is_first = run.phase() != RunPhase::under_way;
         if (is_first || pod.started_at < run.started_at) run.started_at = pod.started_at;
     }
@@ -26,11 +26,11 @@ void RunTimes::note_gone(JobId id, const PodFacts& pod) {
 
 void RunTimes::note_stopped(JobId id, PodId stopped) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    const Instant ended = state_.pod(stopped).facts.finished_at;  // never: as far as is known, now
+    const Instant ended = state_.pod(stopped).facts.finished_at;  // never: now, as far as is known
     Instant last = job.run.earlier_runs_until;
     for (const PodId other : job.pods) {
         const PodFacts& pod = state_.pod(other).facts;
-        // After a restart pods are heard of in any order: one of the next run before this one.
+        // After a restart, pods are reported in any order: a pod of the next run may come first.
         if (ended.happened() && pod.started_at > ended) continue;
         if (other != stopped && is_running(pod)) return;
         last = std::max(last, pod.started_at);

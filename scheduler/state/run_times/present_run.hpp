@@ -1,8 +1,8 @@
 #pragma once
-// Since when a job runs. Its run goes on while any of its pods runs, and after pods that have done
-// their part; it is over when the last that ran is stopped or fails, and the next one begins with
-// the first pod that starts then. Times are those of the nodes' clocks, never ours: they may
-// differ.
+// When the run of a job began. A run goes on while any pod of the job runs, and after pods that
+// have succeeded. It is over when the last running pod is stopped or fails; the next run begins
+// with the first pod that starts afterwards. All times are from the clocks of nodes, never from
+// ours: clocks may differ.
 
 #include "scheduler/state/cluster_state.hpp"
 
@@ -12,7 +12,7 @@ namespace gpuctl {
     return pod.phase == PodPhase::running && !pod.terminating;
 }
 
-// When its run began: the present one, or else the last; never: nothing of it has run.
+// The start of the present run, or else of the last run; never: no pod has run.
 [[nodiscard]] Instant run_began(const ClusterState& state, const JobRow& job);
 
 }  // namespace gpuctl

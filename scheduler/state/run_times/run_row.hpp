@@ -1,5 +1,5 @@
 #pragma once
-// The run of a job: when it began and ended, how long it may and will take.
+// The run of a job: when it began and ended, and how long it may and will take.
 
 #include <boost/describe.hpp>
 #include <compare>
@@ -10,8 +10,8 @@
 
 namespace gpuctl {
 
-// What was allowed is doubled this often until the job could keep to it, and that may be once more
-// from a time on (docs/adr/0018).
+// How often the allowed time of a job was doubled until the job could keep to it, and when the next
+// doubling is due (docs/adr/0018).
 struct Lateness {
     std::int32_t doublings = 0;
     Instant again_at;  // while it waits; else never
@@ -19,7 +19,7 @@ struct Lateness {
 };
 BOOST_DESCRIBE_STRUCT(Lateness, (), (doublings, again_at))
 
-// The run, as far as pods that are gone say; pods that are there say the rest (present_run.hpp).
+// The run, as recorded from pods that are gone; existing pods show the rest (present_run.hpp).
 //
 //   unknown ──a pod that ran is gone──> under_way ──its last pod is stopped, or fails──> over
 //                                         ^                                               │
@@ -27,16 +27,16 @@ BOOST_DESCRIBE_STRUCT(Lateness, (), (doublings, again_at))
 enum class RunPhase : std::uint8_t { unknown, under_way, over };
 
 struct RunRow {
-    Instant started_at;          // of pods that are gone (present_run.hpp)
-    Instant earlier_runs_until;  // what began no later was of a run that is over
+    Instant started_at;          // from pods that are gone (present_run.hpp)
+    Instant earlier_runs_until;  // pods that started no later are of an earlier run
     Instant finished_at;
-    PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
-    std::int64_t pods_open = 0;               // of the job's pods: those that have not ended
+    PodPhase last_phase = PodPhase::pending;  // of the last pod that ended
+    std::int64_t pods_open = 0;               // pods of the job that have not ended
     Duration time_max;                        // 0: no limit
-    Duration time_expected;                   // by its user; 0: unknown
-    bool is_long = false;                     // predicted so when it was last placed
+    Duration time_expected;                   // stated by its user; 0: unknown
+    bool is_long = false;                     // it was predicted to be long when it was last placed
     bool nears_wait_target = false;           // wait_target.hpp
-    Lateness lateness;  // when it waited last; where pools go by when work is due
+    Lateness lateness;                        // as of its last wait; in pools with due times
 
     // What the two times mean; other code should ask for it.
     [[nodiscard]] RunPhase phase() const {
@@ -44,7 +44,7 @@ struct RunRow {
             return earlier_runs_until.happened() ? RunPhase::over : RunPhase::unknown;
         return RunPhase::under_way;
     }
-    // A pod that started then, or never.
+    // `started`: the start of a pod, or never.
     [[nodiscard]] bool is_of_earlier_run(Instant started) const {
         return started <= earlier_runs_until;
     }

@@ -6,14 +6,15 @@
 namespace gpuctl {
 namespace {
 
-// A job killed at its limit would have lasted longer, but for this question the limit is the end.
+// A job that was killed at its limit would have run longer, but for this question the limit is the
+// end.
 Duration within(Duration lasted, Duration limit) {
     return limit > Duration{} ? std::min(lasted, limit) : lasted;
 }
 
 }  // namespace
 
-void RunTimeHistory::note(TenantId owner, FinishedRun run) {
+void RunTimeHistory::add_run(TenantId owner, FinishedRun run) {
     if (run.lasted <= Duration{}) return;
     if (owners_.size() <= owner.value()) owners_.resize(owner.value() + 1);
     if (owners_[owner.value()].runs.empty()) {
@@ -88,8 +89,8 @@ RunTimePrediction RunTimeHistory::predict(const RunTimeQuestion& about) const {
     out.runs = static_cast<std::int64_t>(runs.size());
     out.high = about.limit;
     std::sort(runs.begin(), runs.end());
-    // With n runs and one more to come, the k-th smallest is not reached by the next one with
-    // probability k / (n + 1), if they come in no particular order.
+    // After n runs, the next run is longer than the k-th smallest with probability 1 - k / (n + 1),
+    // if runs come in no particular order.
     const auto n = runs.size();
     const std::size_t rank_low = (n + 1) / 10;
     const std::size_t rank_high = (9 * (n + 1) + 9) / 10;

@@ -1,7 +1,7 @@
 #pragma once
-// How long the jobs of each owner ran: the last kRunsPerOwner of each, of the kOwnersMax owners
-// whose jobs ended last. What is predicted from it is a band of order statistics of the newest runs
-// that were alike, never a fitted model: it can be recounted by hand.
+// Run times of past jobs by owner: the last kRunsPerOwner of each of the kOwnersMax owners whose
+// jobs ended last. A prediction is a band of order statistics of the newest similar runs, never a
+// fitted model: it can be checked by hand.
 //
 // Part of the state's image. Owner: ClusterState.
 
@@ -18,27 +18,27 @@ namespace gpuctl {
 
 struct FinishedRun {
     GpuMilli gpus;    // of the whole job
-    Duration limit;   // its hard one; 0: none
+    Duration limit;   // the enforced limit; 0: none
     Duration lasted;  // > 0
     friend auto operator<=>(const FinishedRun&, const FinishedRun&) = default;
 };
 BOOST_DESCRIBE_STRUCT(FinishedRun, (), (gpus, limit, lasted))
 
-// What is asked about: a job that has not run.
+// A job that has not run, for which a run time is predicted.
 struct RunTimeQuestion {
     TenantId owner;
     GpuMilli gpus;
     Duration limit;     // 0: none
-    Duration expected;  // by its user; 0: not said
+    Duration expected;  // stated by its user; 0: unknown
 };
 
 enum class RunTimeBasis : std::uint8_t {
-    nothing,     // no limit, no word of its user, no history
-    limit,       // nothing but its limit is known
-    user,        // its user says so
+    nothing,     // no limit, no stated run time, no history
+    limit,       // only its limit is known
+    user,        // its user stated a run time
     owner_runs,  // any jobs of the owner
-    same_size,   // those of as many GPUs
-    same_job     // those of as many GPUs with the same limit
+    same_size,   // jobs with the same number of GPUs
+    same_job     // jobs with the same number of GPUs and the same limit
 };
 
 // Whether a run is as similar to the job in question as the basis requires.
@@ -49,19 +49,19 @@ enum class RunTimeBasis : std::uint8_t {
 }
 
 struct RunTimePrediction {
-    // Nine of ten jobs are to last at least `low`, nine of ten at most `high`; 0: cannot be said.
-    // Of n runs alike these are the order statistics that guarantee it for any distribution, so
-    // that few runs give a wide band: below nine of them `high` is the limit and `low` is 0.
+    // Nine of ten jobs run for `low` at least, and nine of ten for `high` at most; 0: unknown.
+    // These are order statistics of n similar runs, which guarantee this for any distribution. So
+    // few runs give a wide band: below nine runs, `high` is the limit and `low` is 0.
     Duration low;
-    Duration likely;  // the median; what its user says wins
+    Duration likely;  // the median, or the run time that the user states
     Duration high;
-    std::int64_t runs = 0;  // alike, that this was made of
+    std::int64_t runs = 0;  // the number of similar runs in use
     RunTimeBasis basis = RunTimeBasis::nothing;
 };
 
 struct OwnerRuns {
     std::string owner;
-    std::uint64_t noted = 0;        // when its last one ended, in runs noted altogether
+    std::uint64_t noted = 0;        // the number of all runs recorded when its last one ended
     std::vector<FinishedRun> runs;  // oldest first
 };
 BOOST_DESCRIBE_STRUCT(OwnerRuns, (), (owner, noted, runs))
@@ -69,26 +69,26 @@ BOOST_DESCRIBE_STRUCT(OwnerRuns, (), (owner, noted, runs))
 class RunTimeHistory {
 public:
     static constexpr std::size_t kRunsPerOwner = 256;
-    static constexpr std::size_t kRunsPredictedBy = 64;  // of them, the newest: habits change
+    static constexpr std::size_t kRunsPredictedBy = 64;  // of these, the newest: habits change
     static constexpr std::size_t kOwnersMax = 4'096;
 
-    void note(TenantId owner, FinishedRun run);
+    void add_run(TenantId owner, FinishedRun run);
     [[nodiscard]] RunTimePrediction predict(const RunTimeQuestion& about) const;
-    // Of the newest kRunsPredictedBy those that are most alike, newest first, at most `most`, into
+    // The most similar of the newest kRunsPredictedBy runs, newest first, `most` at most, into
     // `out`.
     RunTimeBasis alike(const RunTimeQuestion& about, std::size_t most,
                        std::vector<Duration>& out) const;
-    // Of all that are kept: those that are most alike if there are `enough` of them, else all.
+    // Of all recorded runs: the most similar, if there are `enough`, otherwise all.
     RunTimeBasis sample(const RunTimeQuestion& about, std::size_t enough,
                         std::vector<Duration>& out) const;
-    // Moves whenever what can be said of this owner's jobs may. No part of the image.
+    // Changes when predictions for this owner's jobs may change. Not in the image.
     [[nodiscard]] std::uint64_t revision(TenantId owner) const {
         return owner.value() < revisions_.size() ? revisions_[owner.value()] : 0;
     }
-    // What its unfinished jobs have done is another.
+    // The progress of the owner's unfinished jobs has changed.
     void touch(TenantId owner);
 
-    // For images: owners with runs, as noted, in no order; `restore` takes one back.
+    // For images: owners with runs, in no order; `restore` adds one of them.
     struct Kept {
         std::uint64_t noted = 0;
         std::vector<FinishedRun> runs;
@@ -99,8 +99,8 @@ public:
 private:
     struct Choice {
         std::size_t among;   // the newest
-        std::size_t most;    // of them
-        std::size_t enough;  // to be content with
+        std::size_t most;    // the largest number of runs
+        std::size_t enough;  // the number of runs that is enough
     };
     RunTimeBasis choose(const RunTimeQuestion& about, Choice by, std::vector<Duration>& out) const;
     void forget_longest_ago();

@@ -1,4 +1,4 @@
-// How long jobs may run, ran, and until when pods hold what they hold.
+// Run times: limits, past runs, and when pods will release what they hold.
 
 #include <algorithm>
 
@@ -17,19 +17,20 @@ RunTimeQuestion RunTimes::question_about(const JobRow& job) const {
     return about;
 }
 
-// The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
-// known, from its placement. Room that is only claimed has no end: no pod runs there yet. A pod
-// that is being deleted is gone when its grace is over: so its room can be reserved for the head of
-// line, and no job behind has other pods evicted to take it.
+// The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds), or from its
+// placement until the start is known. Nominated room has no end, because no pod runs there yet. A
+// pod that is being deleted ends with its grace period: so its room can be reserved for the head of
+// line, and no later job has other pods evicted to take it.
 void RunTimes::note_end(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
     if (row.job.exists()) note_pace(row.job);
     Instant end;
-    if (row.node.exists() && row.job.exists() && row.bind.state != BindState::claimed) {
+    if (row.node.exists() && row.job.exists() && row.bind.state != BindState::nominated) {
         const Duration limit = state_.jobs.rows()[row.job.value()].run.time_max;
         Instant begin = std::max(row.bind.placed_at, row.facts.started_at);
-        if (!begin.happened()) begin = row.seen_at;  // bound before we came, and not running yet
+        // it was bound before this process began, and does not run yet
+        if (!begin.happened()) begin = row.seen_at;
         if (limit > Duration{}) end = begin + limit;
         const bool ends_sooner =
             row.leaves_at.happened() && (!end.happened() || row.leaves_at < end);
@@ -37,7 +38,7 @@ void RunTimes::note_end(PodId id) {
     }
     if (end == row.ends_at) return;
     if (row.node.exists()) state_.tree.note_change(state_.nodes.rows()[row.node.value()].pool);
-    // One that began late may not be over by a window any more.
+    // A pod that began late may no longer end before a maintenance window.
     if (row.node.exists() && state_.nodes.rows()[row.node.value()].windows != 0) {
         state_.maintenance.request_drain();
     }
@@ -47,8 +48,8 @@ void RunTimes::note_end(PodId id) {
     if (end.happened()) ends_.emplace(end, id);
 }
 
-// Of one of which a part waits nothing is said: what counts for a waiting job must not move with
-// time, or its class would not.
+// Unknown (never) while a part of the job waits: what identifies a waiting job's class must not
+// change with time.
 Instant RunTimes::began(const JobRow& job) const {
     const auto runs = [this](PodId id) {
         const BindState bind_state = state_.pods.rows()[id.value()].bind.state;
@@ -66,7 +67,8 @@ RunSoFar RunTimes::run_so_far(const JobRow& job) const {
     const RunTimeQuestion about = question_about(job);
     RunSoFar out{begin, {}, about.gpus, about.limit};
     const PodFacts& first = state_.pods.rows()[job.pods.front().value()].facts;
-    if (first.checkpoint_interval > Duration{}) {  // getting back to where it was is no progress
+    // reaching the previous progress again is no progress
+    if (first.checkpoint_interval > Duration{}) {
         const std::int64_t ms =
             std::max(state_.session.event_time() - begin - first.restart_cost, Duration{}).ms();
         out.kept = Duration{ms - ms % first.checkpoint_interval.ms()};
@@ -74,7 +76,7 @@ RunSoFar RunTimes::run_so_far(const JobRow& job) const {
     return out;
 }
 
-// Of a job whose run began then, or that waits when that is never.
+// Of a job whose run began at `begin`; never: of a waiting job.
 Duration RunTimes::done_before(const JobRow& job, Instant begin) const {
     const auto found = state_.evictions.churn().find(job.key);
     if (found == state_.evictions.churn().end()) return {};
@@ -91,7 +93,7 @@ Duration RunTimes::progress_of(const JobRow& job) const {
     return before + std::max(state_.session.now() - begin - first.restart_cost, Duration{});
 }
 
-// Jobs whose run times are unknown count nothing.
+// Jobs without a stated run time do not count.
 PoolId RunTimes::note_work(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     PoolWork::Part part;
@@ -113,10 +115,10 @@ PoolId RunTimes::note_work(JobId id) {
     } else {
         part.left = restart + left;
     }
-    return work_.note(id, part);
+    return work_.set_part(id, part);
 }
 
-// Which pods may be evicted for which jobs depends on it.
+// Victims depend on the remaining work of the pool.
 void RunTimes::count_work() {
     if (!counts_work_) return;
     for (const JobId id : work_stale_) {
@@ -149,7 +151,7 @@ std::optional<Duration> RunTimes::late_from(PoolId pool) const {
 
 namespace {
 
-// It ended because it was evicted: one that was only asked for, or refused, stopped nothing.
+// True if the pod ended because it was evicted. A request that is open or refused does not count.
 bool was_stopped(const PodRow& pod) {
     return pod.eviction.state == EvictionState::accepted ||
            (pod.eviction.state == EvictionState::asked && pod.facts.terminating);
@@ -157,7 +159,7 @@ bool was_stopped(const PodRow& pod) {
 
 }  // namespace
 
-// One run for each job: the one of its first rank, with what it had done before it.
+// Records one run for each job: that of its first rank, with the work done before.
 void RunTimes::note_run(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     if (!row.job.exists()) return;
@@ -172,16 +174,16 @@ void RunTimes::note_run(PodId id) {
     Duration before;
     if (const auto moved = state_.evictions.churn().find(job.key);
         moved != state_.evictions.churn().end()) {
-        if (was_stopped(row)) return;  // that was not all of it
+        if (was_stopped(row)) return;  // that was not the whole run
         const Churn& churn = moved->second;
         before = churn.run_began == began(job) ? churn.done_before : churn.done;
-        // Else another run goes on from there.
+        // Otherwise the next run continues from there.
         if (row.facts.phase == PodPhase::succeeded) state_.evictions.note_success(job.key);
     }
     const Duration lasted = is_paced(job) ? work_done(job) : before + (end - begin);
-    history_.note(job.tenant, {about.gpus, about.limit, lasted});
+    history_.add_run(job.tenant, {about.gpus, about.limit, lasted});
     if (!state_.maintenance.has_windows()) return;
-    // What is thought to be over before a window may be less now.
+    // Predictions may be shorter now, so that jobs may fit before a window.
     for (std::uint32_t pool = 0; pool < state_.tree.pool_rows().size(); ++pool)
         state_.tree.note_gain(PoolId{pool});
 }

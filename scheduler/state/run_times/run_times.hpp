@@ -1,5 +1,5 @@
 #pragma once
-// How long jobs run: history, predicted ends, remaining work, lateness.
+// Run times of jobs: history, predicted ends, remaining work, lateness.
 //
 // Owner, thread: ClusterState's.
 
@@ -22,31 +22,32 @@ namespace gpuctl {
 class ClusterState;
 class Retention;
 
-// A job later than expected is assumed to take as long again as it is late.
+// A job that runs longer than expected is assumed to need as much time again as it is late.
 inline Duration as_long_again(Duration left) { return std::max(left, Duration{} - left); }
 
 class RunTimes {
 public:
     explicit RunTimes(ClusterState& state) : state_(state) {}
 
-    // Pods that hold and have a limit, by the time at which they end at the latest.
+    // Pods that hold resources and have a limit, by their latest end.
     using Ends = std::pmr::set<std::pair<Instant, PodId>>;
     void note_long(JobId job, bool is_long);
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
     [[nodiscard]] RunTimeQuestion question_about(const JobRow& job) const;
     [[nodiscard]] const Ends& ends() const { return ends_; }
-    // Of what the job had to do: by runs that were stopped, as far as it was kept, and by this one.
+    // The completed work of the job: what its earlier runs saved, and its present run.
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
-    // Of the run time that its user states; negative: it is overdue.
+    // The rest of the run time that its user states; negative: it is overdue.
     [[nodiscard]] Duration stated_left(const JobRow& job) const {
         return job.run.time_expected - progress_of(job);
     }
-    // Where long jobs are to begin in time: one that needs so long goes first; absent: none does.
+    // In pools where long jobs begin in time: a job that needs at least this long goes first;
+    // absent: there is no such rule.
     [[nodiscard]] std::optional<Duration> late_from(PoolId pool) const;
-    void count_work();  // what changed of the work that is left; at the end of each input
+    void count_work();  // updates the remaining work, at the end of each input
     [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const;
-    // What it may preempt, and be preempted for, besides priorities: the mode of its pool, if its
-    // queue has the order SHORTEST.
+    // For which run-time rule the job may preempt and be preempted, besides priority: the mode of
+    // its pool, if its queue has the order SHORTEST.
     [[nodiscard]] PreemptionMode preemption_of(const JobRow& job) const;
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
     Result<bool> restore_run_times(const StateImage& image, Key<StateReader>);
@@ -54,37 +55,37 @@ public:
     void note_run(PodId id);
     void recount_work();
     [[nodiscard]] RunSoFar run_so_far(const JobRow& job) const;
-    // How long the job may run, and how long its user expects it to; 0: no limit, unknown.
+    // The run-time limit of the job, and the run time that its user states; 0: no limit, unknown.
     void set_times(JobId id, Duration limit, Duration expected);
     void note_stale_work(JobId id) {
         if (counts_work_) work_stale_.push_back(id);
     }
-    void note_open_pods(JobId id, std::int64_t more);  // pods of it that have not ended
+    void note_open_pods(JobId id, std::int64_t more);  // pods of the job that have not ended
     void note_last_phase(JobId id, PodPhase phase);
-    // A pod of the job was stopped, or has failed; is gone (present_run.cpp).
+    // A pod of the job was stopped or has failed; a pod is gone (present_run.cpp).
     void note_stopped(JobId id, PodId stopped);
     void note_gone(JobId id, const PodFacts& pod);
-    void note_wait(JobId id);  // what the job's wait means for it now
-    // What unfinished jobs of this owner have done is another.
+    void note_wait(JobId id);  // what follows now from the wait of the job
+    // The progress of this owner's unfinished jobs has changed.
     void touch_history(TenantId owner) { history_.touch(owner); }
     void restore_run(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
 private:
-    [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not
-    [[nodiscard]] Duration done_before(const JobRow& job, Instant begin) const;  // of its run
+    [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not run
+    [[nodiscard]] Duration done_before(const JobRow& job, Instant begin) const;  // the present run
     PoolId note_work(JobId job);
     void note_pace(JobId id);  // pace.cpp
     [[nodiscard]] Duration work_done(const JobRow& job) const;
 
     ClusterState& state_;
-    // Timers come and go with every gang: their memory is kept and used again.
+    // Timers change with every gang: their memory is reused.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     Ends ends_{timer_memory_.get()};
     RunTimeHistory history_;
     PoolWork work_;
-    std::vector<JobId> work_stale_;  // may have more or less remaining work now
-    bool counts_work_ = false;       // a pool asks for it
+    std::vector<JobId> work_stale_;  // jobs whose remaining work may have changed
+    bool counts_work_ = false;       // a pool uses it
 };
 
 }  // namespace gpuctl

@@ -16,7 +16,7 @@ bool Session::wants_plan() const {
            (!idle_ && has_unplaced_work);
 }
 
-// One timer per job, at the earliest time at which something of it comes due.
+// One timer per job, at the earliest time at which it has something to do.
 void Session::set_timer(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     Instant next;
@@ -48,8 +48,8 @@ void Session::set_timer(JobId id) {
 
 void Session::ring_timers() {
     state_.tree.note_ends_of_protection();
-    // No job waits any more for a pod that should have gone: other pods may be evicted instead, its
-    // room is not reserved, and the job that it was evicted for gives up.
+    // No job waits any longer for a pod that should have terminated: other pods may be evicted
+    // instead, its room is not reserved, and the job for which it was evicted gives up.
     for (PodId id = state_.pods.take_late(now_); id.exists(); id = state_.pods.take_late(now_)) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         state_.pods.note_termination(id);
@@ -97,8 +97,8 @@ bool Session::note_leadership(bool leading, Epoch epoch) {
 }
 
 void Session::request_wake(EffectList& effects, bool again) {
-    // The process asked before may be gone, even when nothing is due now: believing in that wake-up
-    // would keep later ones from being asked for.
+    // The process that was asked to wake us may be gone, even if nothing is due now: with a stale
+    // wake-up recorded, later ones would not be requested.
     const bool believes = timers_.empty() && has_fault(SeededFault::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};
     Instant earliest = state_.tree.look_again_next();
@@ -113,7 +113,8 @@ void Session::request_wake(EffectList& effects, bool again) {
         consider(state_.accounts.budgets().turns_at());
     consider(Retention{state_}.next_due());
     if (!earliest.happened()) return;
-    // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
+    // A wake-up that comes too early does no harm, so a later time replaces it only after it has
+    // come.
     if (wake_requested_.happened() && wake_requested_ <= earliest) return;
     wake_requested_ = earliest;
     effects.add(WakeAt{earliest});

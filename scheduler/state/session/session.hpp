@@ -1,5 +1,5 @@
 #pragma once
-// Time, leadership, policy, effect ids and timers: what every part uses.
+// Used by every part: time, leadership, policy, effect ids and timers.
 //
 // Owner, thread: ClusterState's.
 
@@ -27,20 +27,20 @@ class Session {
 public:
     explicit Session(ClusterState& state) : state_(state) {}
 
-    // A clock that steps back does not undo a deadline.
+    // A clock that is set back does not undo a deadline.
     void begin_input(Instant now) {
         now_ = std::max(now_, now);
         looked_at_ = {};
     }
     void set_idle(bool idle) { idle_ = idle; }
-    // Another cycle may decide otherwise than the last one.
+    // The next cycle may decide differently from the last one.
     void note_news() { idle_ = false; }
-    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
+    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // because tries ran out
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
     void request_wake(EffectList& effects,
-                      bool again = false);  // again: the process asked may be gone
-    // When users look it is later than the last event; no decision knows of that.
+                      bool again = false);  // again: the process that was asked may be gone
+    // When users read the state, it is later than the last event; no decision depends on that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
     [[nodiscard]] bool leading() const { return leading_; }
@@ -53,12 +53,12 @@ public:
     void ring_timers();
     EffectId next_effect() { return EffectId{next_effect_++}; }
     void note_synced() { synced_ = resend_due_ = true; }
-    // True: it begins a term, and what an earlier term sent is to be sent again.
+    // True: a new term begins, and effects of an earlier term are to be sent again.
     bool note_leadership(bool leading, Epoch epoch);
     void note_resent() { resend_due_ = false; }
     void note_woken() { wake_requested_ = Instant{}; }
     void set_policy(Policy policy) { policy_ = std::move(policy); }
-    void drop_timer(JobId id);  // the job's
+    void drop_timer(JobId id);  // of the job
 
     [[nodiscard]] Instant event_time() const { return now_; }
     [[nodiscard]] Instant looked_at() const { return looked_at_; }
@@ -76,16 +76,16 @@ private:
 
     ClusterState& state_;
     Instant now_;                // of the last event
-    mutable Instant looked_at_;  // since then
+    mutable Instant looked_at_;  // time of the last read since then
     bool leading_ = false;
     bool synced_ = false;
-    bool resend_due_ = false;  // what an earlier term sent
-    bool idle_ = true;         // the last Plan tried every job, and nothing changed since
+    bool resend_due_ = false;  // effects of an earlier term are to be sent again
+    bool idle_ = true;         // the last Plan tried every job, and nothing has changed since
     bool unfinished_ = false;  // the last Plan ran out of tries
     Epoch epoch_{};
     std::uint64_t next_effect_ = 1;
     Policy policy_;
-    // Timers come and go with every gang: their memory is kept and used again.
+    // Timers change with every gang: their memory is reused.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     Timers timers_{timer_memory_.get()};

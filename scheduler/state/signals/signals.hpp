@@ -1,6 +1,6 @@
 #pragma once
-// The latest reading of each signal of each known job: what scale/ is given. Readings change no
-// decision by themselves: a job that is observed is not tried again.
+// The latest reading of each signal of each known job, for scale/. A reading changes no decision by
+// itself: a job with a new reading is not tried again.
 //
 // Bounded: at most kSignalKinds readings for each job that the state knows.
 //
@@ -24,10 +24,10 @@ public:
 
     explicit Signals(ClusterState& state) : state_(state) {}
 
-    // Ignored: signals of unknown jobs, readings without a time, and readings older than the one
-    // that is there. A source whose clock is ahead does not hide its later readings.
+    // Ignores signals of unknown jobs, readings without a time, and readings older than the known
+    // one. A source whose clock is ahead does not hide its later readings.
     void on(const MetricsObserved& event);
-    void forget(const ObjectKey& job) { latest_.erase(job); }  // the job is dropped
+    void forget(const ObjectKey& job) { latest_.erase(job); }  // the job is removed
 
     // Absent: never observed.
     [[nodiscard]] std::optional<SignalReading> latest(const ObjectKey& job, SignalKind kind) const;

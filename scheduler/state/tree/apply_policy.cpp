@@ -1,4 +1,4 @@
-// What administrators decide: pools, queues, tenants.
+// The policy of the administrators: pools, queues, tenants.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace gpuctl {
 namespace {
 
-// Cannot be the name of a queue: names are DNS labels.
+// No queue can have this name: names are DNS labels.
 constexpr const char* kSystemQueue = "(system)";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Whose guarantees hold where they hold only for queues that want no more than theirs
+// Which guarantees hold, in pools where a guarantee holds only while the queue's demand fits it
 // (PreemptionPolicy::guarantees, docs/adr/0018).
 
 #include "scheduler/base/seeded_faults.hpp"
@@ -14,8 +14,8 @@ GpuMilli waiting_below(const ClusterState& state, QueueId id) {
     return sum;
 }
 
-// By QueueId, what terminating pods of the pool hold: the pods that replace them wait already, and
-// would count twice.
+// By QueueId: GPUs of terminating pods of the pool. Their replacements wait already and would count
+// twice.
 std::vector<GpuMilli> terminating_below(const ClusterState& state, PoolId pool) {
     std::vector<PodId> terminating;
     state.pods.read_terminating(pool, terminating);
@@ -57,8 +57,8 @@ void QueueTree::note_demand() {
         QueueBase& queue = queues_.base(id, {});
         queue.is_beyond_guarantee = !queue.is_beyond_guarantee;
         if (has_fault(SeededFault::forget_new_demand)) continue;
-        ++queue.shrinks;           // those of it may take back what it lent
-        note_victims(queue.pool);  // other queues may take what it holds
+        ++queue.shrinks;           // its jobs may reclaim what it lent
+        note_victims(queue.pool);  // other queues may reclaim what it holds
     }
 }
 

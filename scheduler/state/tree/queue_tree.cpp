@@ -1,4 +1,4 @@
-// The tree of queues, built from every new policy, and its reservations.
+// The tree of queues, rebuilt from every new policy, and its reservations.
 
 #include <algorithm>
 #include <iterator>
@@ -16,8 +16,8 @@
 
 namespace gpuctl {
 
-// Parents by name. One that is unknown, closes a ring or makes the tree too deep counts as none:
-// the configuration refuses those, a journal may hold anything.
+// Resolves parents by name. An unknown parent, a cycle or too great a depth counts as no parent:
+// the configuration refuses these, but a journal may hold anything.
 void QueueTree::link_queues() {
     for (std::uint32_t i = 0; i < queues_.size(); ++i) {
         QueueBase& queue = queues_.base(QueueId{i}, {});
@@ -119,12 +119,12 @@ void QueueTree::note_gain(PoolId pool) {
     state_.session.note_news();
 }
 
-// The reservation of the head of line is explained again when what it was made of changes.
+// The head-of-line reservation is explained again when what it depends on changes.
 void QueueTree::note_change(PoolId pool) {
     if (!pool.exists()) return;
     ++pools_.base(pool, {}).changes;
     if (pools_[pool.value()].reservations.head.job.exists()) state_.session.note_news();
-    // What a namespace may hold is the same in all pools.
+    // The quota of a namespace is the same in all pools.
     const bool reserves = std::any_of(pools_.begin(), pools_.end(), [](const PoolRow& row) {
         return !row.reservations.under_limits.empty();
     });

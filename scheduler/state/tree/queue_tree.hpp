@@ -1,5 +1,5 @@
 #pragma once
-// Pools, their queues as a tree, and tenants: policy, limits, reservations, revision counters.
+// Pools, their trees of queues, and tenants: policy, limits, reservations, revision counters.
 //
 // Owner, thread: ClusterState's.
 
@@ -26,27 +26,29 @@ class QueueTree {
 public:
     explicit QueueTree(ClusterState& state) : state_(state) {}
 
-    void look_again(QueueId queue, Instant at);  // its jobs may preempt from then on
-    void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
+    void look_again(QueueId queue, Instant at);  // the queue's jobs may preempt from then on
+    // when all waiting jobs are in their queues: which guarantees hold in this Plan (demand.cpp)
+    void note_demand();
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
     void set_head_reservation(PoolId pool,
-                              HeadReservation head_reservation);  // a default one: for no job
+                              HeadReservation head_reservation);  // an empty one: for no job
     void keep_quota_reservation(PoolId pool,
-                                HeadReservation of);  // a job behind it was refused for that
+                                // a job after the head was refused because of it
+                                HeadReservation of);
     bool set_quota_reservations(
         PoolId pool,
-        std::vector<HeadReservation> kept);  // all of them; true: it is news
+        std::vector<HeadReservation> kept);  // all of them; true: they have changed
     void note_limits_moved(PoolId pool) { ++pools_.base(pool, {}).reservations.revision; }
     void forget_reservations(JobId job);
     [[nodiscard]] std::size_t pools() const { return pools_.size(); }
     [[nodiscard]] const ByName<PoolId>& pools_by_name() const { return pool_ids_; }
     [[nodiscard]] bool pool_exists(PoolId id) const;
-    [[nodiscard]] PoolId find_pool(std::string_view name) const;  // existing ones only
+    [[nodiscard]] PoolId find_pool(std::string_view name) const;  // an existing pool
     [[nodiscard]] QueueId find_queue(PoolId pool, std::string_view name) const;
     [[nodiscard]] QueueId system_queue(PoolId pool) const;
     [[nodiscard]] std::optional<GpuMilli> pool_quota(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli held_in_pool(TenantId tenant, PoolId pool) const;
-    // "research/llm": the queue with those above it.
+    // "research/llm": the queue and the queues above it.
     [[nodiscard]] std::string queue_path(QueueId queue) const;
     void on(const PolicyChanged& event, EffectList& effects);
     void note_gain(PoolId pool);
@@ -66,9 +68,9 @@ public:
     void note_termination(TenantId tenant) { ++tenants_.base(tenant, {}).terminations; }
     void note_victims(PoolId pool) { ++pools_.base(pool, {}).victims; }
     void count_node(PoolId pool, std::int64_t sign) { pools_.base(pool, {}).nodes += sign; }
-    // A queue is guaranteed no less than its sub-queues, and its GPU models, are together.
+    // Raises the guarantee to at least the sums of its sub-queues and of its GPU models.
     void raise_guarantee(QueueId queue);
-    // What the queue itself holds of a GPU model that it limits, or has claimed of it.
+    // What the jobs of the queue hold, or have nominated, of a GPU model that the queue limits.
     void charge_model(QueueId queue, std::string_view model, GpuMilli gpus, bool is_nominated);
 
     PoolTable& pool_rows() { return pools_; }

@@ -1,5 +1,5 @@
-// Capacity under limits that is reserved for jobs which limits stop, and what else makes refused
-// jobs look again: more victims, a loan.
+// Quota reservations: capacity under limits that is reserved for jobs which a limit blocks. And
+// other events after which refused jobs are tried again: more victims, a loan.
 
 #include <algorithm>
 
@@ -10,9 +10,10 @@ namespace gpuctl {
 
 namespace {
 
-// Jobs behind it that were refused before are tried again when something else happens.
+// Limits how often a change of reservations wakes refused jobs. The other jobs after the head are
+// tried again when something else happens.
 bool may_report_limits(PoolBase& row, Instant now) {
-    constexpr std::int32_t kTimesMost = 32;  // a second
+    constexpr std::int32_t kTimesMost = 32;  // within a second
     if (now - row.reservations.reported_at >= Duration::seconds(1)) {
         row.reservations.reported_at = now;
         row.reservations.reports = 0;
@@ -40,7 +41,7 @@ void QueueTree::keep_quota_reservation(PoolId pool, HeadReservation of) {
 
 bool QueueTree::set_quota_reservations(PoolId pool, std::vector<HeadReservation> kept) {
     PoolBase& row = pools_.base(pool, {});
-    // In whatever order they were found.
+    // The order in which they were found does not matter.
     if (std::is_permutation(row.reservations.under_limits.begin(),
                             row.reservations.under_limits.end(), kept.begin(), kept.end())) {
         return false;
@@ -64,7 +65,7 @@ void QueueTree::forget_reservations(JobId job) {
     }
 }
 
-// One more pod of its queue could be stopped for others now.
+// One more pod of the queue may be evicted for other jobs.
 void QueueTree::note_victim(QueueId queue) {
     if (!queue.exists() || has_fault(SeededFault::forget_new_victims)) return;
     QueueBase& row = queues_.base(queue, {});
@@ -73,7 +74,7 @@ void QueueTree::note_victim(QueueId queue) {
     state_.session.note_news();
 }
 
-// More remains of it than was predicted: a job that needs less may have it stopped now.
+// The pod needs longer than was predicted: a job that needs less may have it evicted now.
 void QueueTree::note_longer(const PodRow& pod) {
     if (!pod.job.exists() || !pod.node.exists() || !pod.facts.preemptible) return;
     const QueueId queue = state_.jobs.rows()[pod.job.value()].queue;
@@ -81,7 +82,7 @@ void QueueTree::note_longer(const PodRow& pod) {
         note_victim(queue);
 }
 
-// A queue of the pool holds more than before: perhaps more than it is guaranteed.
+// A queue of the pool holds more than before, perhaps more than its guarantee.
 void QueueTree::note_loan(PoolId id) {
     const PoolRow& pool = pools_[id.value()];
     const bool is_guaranteed =

@@ -1,5 +1,5 @@
-// What a class that was refused rests on: counters that stand still as long as trying it again
-// would give the same answer.
+// Counters on which the refusal of a class depends: while they do not change, another try would
+// give the same answer.
 
 #include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -7,8 +7,8 @@
 namespace gpuctl {
 namespace {
 
-// Under the quota of its namespace what holds that in other pools may be evicted, or terminates
-// already, for a job that waits here.
+// Under the quota of the namespace, pods in other pools count as well: they may be evicted for a
+// job that waits here, or are terminating already.
 std::uint64_t offers_of_other_pools(const TenantRow& tenant, const PoolTable& pools, PoolId own,
                                     std::uint16_t watch) {
     if (!tenant.has_quota() || has_fault(SeededFault::offer_in_its_pool_alone)) return 0;
@@ -16,7 +16,8 @@ std::uint64_t offers_of_other_pools(const TenantRow& tenant, const PoolTable& po
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.terminations;
     if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
-        // Pods that terminate there leave less than a queue is guaranteed, whose ranks may not go.
+        // Terminating pods there may bring a queue below its guarantee, so that its other ranks
+        // must not go.
         if (PoolId{i} != own) sum += pools[i].victims + pools[i].terminations;
     }
     return sum;
@@ -32,8 +33,8 @@ std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) co
         ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
     if (watch & room) sum += pool.gains;
     if (watch & ClassBlock::kPoolLending) {
-        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
-        // pool keeps less.
+        // Also what ends on a node that has left the pool: no room is gained there, but a queue of
+        // the pool reserves less.
         for (const QueueId root : pool.roots) sum += state_.tree.queue_rows()[root.value()].shrinks;
     }
     if (watch & (ClassBlock::kHeadReservation | ClassBlock::kQuotaReservation))

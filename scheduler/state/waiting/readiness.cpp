@@ -130,7 +130,7 @@ void read_ranks(const ClusterState& state, const JobRow& job, Ranks& ranks, Read
         ranks.next = job.gang.finished.first_open(ranks.next);
         if (pod.bind.delete_in_flight) ranks.is_being_deleted = true;  // a gang being rolled back
         count_rank_that_holds(pod, ranks);
-        if (pod.bind.state == BindState::claimed) out.waits = true;
+        if (pod.bind.state == BindState::nominated) out.waits = true;
         ranks.in_flight = ranks.in_flight || pod.bind.state == BindState::assumed;
         if (pod.bind.state != BindState::waiting || pod.facts.terminating) continue;
         if (pod.is_surplus) continue;  // it goes before it came

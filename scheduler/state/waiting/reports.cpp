@@ -1,4 +1,4 @@
-// What is reported to users of a round: that a job has started, or why it waits.
+// Reports to users: a job has started, or why it waits.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace gpuctl {
 
 namespace {
 
-// Kubernetes reports creation in whole seconds, cut off: for a pod seen within that second, the
-// time at which it was seen is nearer to the truth.
+// Kubernetes truncates creation times to whole seconds. If a pod was seen within that second, the
+// time at which it was seen is more exact.
 Instant waits_since(const PodRow& pod, Instant submitted_at) {
     const Instant created_at = pod.facts.created_at;
     if (!created_at.happened()) return submitted_at;
@@ -35,7 +35,7 @@ void WaitingJobs::report_started(JobId id, EffectList& effects) {
     const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
     const bool reports_half = has_fault(SeededFault::report_half_a_gang);
     if (needed > 0 && !has_started(job.gang.phase()) && !reports_half)
-        return;  // half bound is not started
+        return;  // a half-bound gang has not started
     ReportStarted report;
     report.job = job.key;
     std::vector<PodId> started;
@@ -45,18 +45,19 @@ void WaitingJobs::report_started(JobId id, EffectList& effects) {
     Instant since = state_.session.event_time();
     for (const PodId pod_id : started) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        state_.pods.rows().report(pod_id, {}) = {};  // when it waits again, that is news
+        state_.pods.rows().report(pod_id, {}) = {};  // a later wait is reported again
         if (!pod.node.exists()) continue;
         since = std::min(since, waits_since(pod, job.submitted_at));
         report.pods.push_back({pod.facts.key, pod.facts.uid});
         report.nodes.push_back(state_.nodes.rows()[pod.node.value()].facts.name);
     }
-    // Its pods may have come long after it: a slow controller, an API server that hung.
+    // Pods may be created long after the job: a slow controller, or an API server that did not
+    // answer.
     if (job.record && !job.run.started_at.happened()) {
         since = std::min(since, job.record->submitted_at);
     }
     report.waited = state_.session.event_time() - since;
-    state_.jobs.rows().report(id, {}) = {};  // when it waits again, that is news
+    state_.jobs.rows().report(id, {}) = {};  // a later wait is reported again
     if (auto ignored = ignored_queue(state_, job)) report.notes.push_back(std::move(*ignored));
     state_.evictions.note_start(job.key);
     if (!report.pods.empty()) effects.add(std::move(report));
@@ -70,8 +71,8 @@ void WaitingJobs::forget_start(PodId id) {
     state_.pods.rows().report(id, {}).start_reported = true;
 }
 
-// Reports for each waiting pod why its job waits, when that is new: another reason, another
-// subject, other nodes that refuse; or a rank that came after the last report.
+// Reports for each waiting pod why its job waits, if that is new: another reason, another subject,
+// other nodes that refuse, or a pod that was created after the last report.
 void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     std::string story;
@@ -79,7 +80,8 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
     writer.write(explanation.reason);
     writer.write(explanation.subject);
     writer.write(explanation.tallies);
-    // Moved by pods that come and go, not by time: it is reported for the other pods then, too.
+    // These facts change when pods are created or removed, not with time: then it is reported again
+    // for the other pods, too.
     if (explanation.reason == Reason::gang_incomplete || explanation.reason == Reason::gated) {
         writer.write(explanation.facts);
     }
@@ -90,9 +92,10 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const bool waits =
-            pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
+            pod.bind.state == BindState::waiting || pod.bind.state == BindState::nominated;
         if (!waits || pod.facts.terminating || pod.facts.gated) {
-            continue;  // the API server itself speaks for gated pods
+            // the API server itself reports gated pods (PodScheduled=False, SchedulingGated)
+            continue;
         }
         if (pod.report.fingerprint == fingerprint) continue;
         state_.pods.rows().report(pod_id, {}).fingerprint = fingerprint;

@@ -1,5 +1,5 @@
 #pragma once
-// Jobs that can be tried: when a job is ready, its class in its queue, and why it was refused.
+// Waiting jobs: when a job can be tried, its class in its queue, and why it was refused.
 //
 // Owner, thread: ClusterState's.
 
@@ -26,16 +26,17 @@ public:
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
     [[nodiscard]] const QueueBook& book() const { return book_; }
     void read_readiness(JobId id, Readiness& out) const;
-    // Refused, and nothing that could change the answer has moved since.
+    // True if the class was refused, and nothing has changed that could change the answer.
     [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
-    // Up to the next step of run times by which classes differ: eight for each doubling.
+    // Rounds up to the next step by which classes of jobs differ in run time: eight steps for each
+    // doubling.
     [[nodiscard]] static Duration rounded_up(Duration time);
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
     void report_started(JobId id, EffectList& effects);
     void expect_start(PodId id);  // it is placed: its start is to be reported
-    void forget_start(PodId id);  // it is placed no more
-    // Of an image: the class was refused for that, which may have changed since.
+    void forget_start(PodId id);  // it is no longer placed
+    // From an image: the reason for which the class was refused; it may have changed since.
     void restore_refusal(ClassId id, Reason reason, Key<StateReader>);
 
 private:

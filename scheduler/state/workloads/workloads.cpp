@@ -10,8 +10,8 @@ namespace gpuctl {
 
 void Workloads::on(const JobSubmitted& event, EffectList& effects) {
     const JobRecord& record = event.job;
-    // The API refuses a name that is taken; one that slips through must not take another's place.
-    // One that the cluster refused for good never was a job: it is written again.
+    // The API refuses a name that is in use; a submission that passes nevertheless must not replace
+    // another job. A job that the cluster refused for good was never created: it is written again.
     if (const FinishedJob* past = state_.jobs.finished_jobs().find(record.spec.key);
         past && !past->uid.empty()) {
         if (!past->never_made && !has_fault(SeededFault::finished_names_are_free)) return;
@@ -47,7 +47,7 @@ void Workloads::on(const JobDeleteRequested& event, EffectList& effects) {
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     if (workload.state == WorkloadState::deleting) {
         if (!event.force || workload.force_delete) return;
-        workload.force_delete = true;  // asked again, less gently: send again
+        workload.force_delete = true;  // requested again, with force
         workload.due = true;
         workload.not_before = Instant{};
         return send_workload(id, effects);
@@ -60,7 +60,7 @@ void Workloads::on(const JobDeleteRequested& event, EffectList& effects) {
     workload.state = WorkloadState::deleting;
     workload.force_delete = event.force;
     if (has_fault(SeededFault::delete_overtakes_create)) workload.in_flight = false;
-    // Nothing to delete where nothing was made.
+    // There is nothing to delete if nothing was created.
     workload.due = !never_sent && !never_made;
     workload.failures = 0;
     workload.not_before = Instant{};
@@ -112,7 +112,8 @@ void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
         send_later(state_.jobs.rows()[id.value()]);
         return state_.session.set_timer(id);
     }
-    // For good: a job that could not be made has failed; one that could not be deleted stays.
+    // A final failure: a job that could not be created has failed; one that could not be deleted
+    // stays.
     workload.state =
         workload.state == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
 }
@@ -128,8 +129,8 @@ void Workloads::on(const WorkloadObserved& event, EffectList&) {
     state_.elastic.note_size(id, event.workload.replicas);
 }
 
-// Another client took it away: a user with kubectl, or Kubernetes after its time to live. The API
-// server decides what exists, so the record goes; pods that are left go by themselves.
+// Another client deleted the object: a user with kubectl, or Kubernetes after its time to live. The
+// API server decides which objects exist, so the record is dropped; remaining pods end without us.
 void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);
     const FinishedJob* const past = state_.jobs.finished_jobs().find(event.key);
@@ -140,7 +141,7 @@ void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     if (!job.record || job.record->uid != event.job_uid) return;
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     workload.facts.reset();
-    if (workload.state != WorkloadState::created) return;  // a write of ours is under way
+    if (workload.state != WorkloadState::created) return;  // one of our writes is under way
     state_.jobs.drop_record(id);
     workload.state = WorkloadState::none;
     state_.elastic.end_size(id);
@@ -162,13 +163,13 @@ void Workloads::on(const JobAdopted& event, EffectList&) {
     state_.elastic.begin_size(id);
     state_.jobs.rows().workload(id, {}).state = WorkloadState::created;
     state_.jobs.mark_dirty(id);
-    if (!job.pods.empty()) return;  // they say where it waits
+    if (!job.pods.empty()) return;  // its pods name its pool and queue
     state_.jobs.set_route(id, record.spec.pool, record.spec.queue);
     state_.jobs.move_to(id, job.pool, job.queue, priority_value(record.spec.priority));
     state_.jobs.resolve(id);
 }
 
-// Its answer is not known, so that it may be carried out as late as its deadline.
+// The answer is unknown: the request may still be carried out until its deadline.
 void Workloads::forget_answer(JobId id) {
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     workload.create_lands_until = std::max(workload.create_lands_until, workload.create_deadline);

@@ -1,5 +1,5 @@
 #pragma once
-// The objects that are made, changed and deleted in the cluster for submitted jobs.
+// The Kubernetes objects that are created, changed and deleted for submitted jobs.
 //
 // Owner, thread: ClusterState's.
 
@@ -29,7 +29,8 @@ public:
     void on(const JobAdopted& event, EffectList& effects);
     void send_due_workloads(EffectList& effects);
     void send_later(const JobRow& job) { unsent_.insert(job.key); }
-    void forget_answer(JobId id);  // of what an earlier term sent: it may have been carried out
+    // of an effect of an earlier term, which may have been carried out
+    void forget_answer(JobId id);
     void note_resize(JobId id, std::string message);
     void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 

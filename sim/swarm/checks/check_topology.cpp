@@ -21,7 +21,7 @@ void Checker::check_nominated_topology(const JobRow& job, const PodFacts& like,
     std::vector<std::string> nodes;
     for (const PodId id : job.pods) {
         const PodRow& pod = after.pod(id);
-        if (pod.bind.state != BindState::claimed) continue;
+        if (pod.bind.state != BindState::nominated) continue;
         nodes.push_back(after.node(pod.node).facts.name);
     }
     check_places("nodes are nominated for job " + to_string(job.key) + " ", job.key, like, {},

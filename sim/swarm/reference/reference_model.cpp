@@ -59,7 +59,7 @@ void ReferenceModel::apply(const Input& input, const ClusterState& after) {
         const PodId id = after.pods.find_pod(uid);
         // A nomination that was dropped and made again in one step is a new one.
         const bool is_another =
-            id.exists() && after.pod(id).bind.state == BindState::claimed &&
+            id.exists() && after.pod(id).bind.state == BindState::nominated &&
             after.job(after.pod(id).job).nomination.until != pod.nominated_until;
         if (!is_another) nominated_before_[uid] = pod.nominated_node;
     }
@@ -87,7 +87,7 @@ void ReferenceModel::read_nominations(const ClusterState& after, bool only_old) 
     for (const JobId id : after.nominations.nominated_jobs()) {
         for (const PodId pod_id : after.job(id).pods) {
             const PodRow& row = after.pod(pod_id);
-            if (row.bind.state != BindState::claimed) continue;
+            if (row.bind.state != BindState::nominated) continue;
             const std::string& node = after.node(row.node).facts.name;
             if (only_old && nominated_before(row.facts.uid) != node) continue;
             pods.at(row.facts.uid).nominated_node = node;

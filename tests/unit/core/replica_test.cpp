@@ -27,7 +27,7 @@ struct Asking {
         replica = std::make_unique<Replica>(loop, journal->place(), settings, recorder);
     }
 
-    void take(const std::vector<Input>& inputs, std::size_t begin, std::size_t end) {
+    void feed_inputs(const std::vector<Input>& inputs, std::size_t begin, std::size_t end) {
         const std::uint64_t before = journal->figures().bytes;
         std::vector<Input> batch{inputs.begin() + static_cast<std::ptrdiff_t>(begin),
                                  inputs.begin() + static_cast<std::ptrdiff_t>(end)};
@@ -85,7 +85,7 @@ aio::Task<void> run_random(Asking& world, std::uint64_t seed) {
     int asked = 0;
     for (std::size_t at = 0; at < inputs.size();) {
         const std::size_t end = std::min<std::size_t>(at + 1 + rng.below(60), inputs.size());
-        world.take(inputs, at, end);
+        world.feed_inputs(inputs, at, end);
         at = end;
         if (rng.below(25) == 0) {
             Result<void> written = co_await world.compact();
@@ -129,14 +129,14 @@ TEST(Replica, that_is_dropped_repeatedly_answers_with_that_state) {
 
 aio::Task<void> ask_and_wait(Asking& world) {
     const std::vector<Input> inputs = random_inputs(20);
-    world.take(inputs, 0, 100);
+    world.feed_inputs(inputs, 0, 100);
     Result<std::uint64_t> hash = co_await world.ask_hash();
     EXPECT_TRUE(hash.has_value());
     EXPECT_TRUE(world.replica->is_there());
     while (world.replica->is_there()) {
         co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{5}));
     }
-    world.take(inputs, 100, 200);
+    world.feed_inputs(inputs, 100, 200);
     hash = co_await world.ask_hash();
     EXPECT_TRUE(hash && *hash == world.engine.state_hash());
     co_await world.end();
@@ -151,7 +151,7 @@ TEST(Replica, is_dropped_when_it_is_idle_and_created_again_for_the_next_query) {
 
 aio::Task<void> compact_unasked(Asking& world) {
     const std::vector<Input> inputs = random_inputs(21);
-    world.take(inputs, 0, 200);
+    world.feed_inputs(inputs, 0, 200);
     Result<void> written = co_await world.compact();
     EXPECT_TRUE(written.has_value());
     EXPECT_FALSE(world.replica->is_there()) << "a snapshot alone keeps no second engine";
@@ -175,10 +175,10 @@ TEST(Replica, made_for_a_snapshot_is_dropped_after_it) {
 
 aio::Task<void> ask_of_damaged_files(Asking& world) {
     const std::vector<Input> inputs = random_inputs(22);
-    world.take(inputs, 0, 200);
+    world.feed_inputs(inputs, 0, 200);
     Result<void> written = co_await world.compact();  // so that a segment is not the last
     EXPECT_TRUE(written.has_value());
-    world.take(inputs, 200, 300);
+    world.feed_inputs(inputs, 200, 300);
     damage(world.folder.files("snapshot-").front());
     int reports = 0;
     world.replica->on_damage([&reports] { ++reports; });
@@ -204,7 +204,7 @@ TEST(Replica, of_damaged_files_says_so_and_works_again_once_a_snapshot_replaced_
 
 aio::Task<void> ask_again_at_once(Asking& world) {
     const std::vector<Input> inputs = random_inputs(23);
-    world.take(inputs, 0, 100);
+    world.feed_inputs(inputs, 0, 100);
     std::filesystem::remove(world.folder.files("journal-").front());
     int reports = 0;
     world.replica->on_damage([&reports] { ++reports; });
@@ -225,7 +225,7 @@ TEST(Replica, that_cannot_be_created_is_not_retried_at_once) {
 
 aio::Task<void> compact_something_else(Asking& world) {
     const std::vector<Input> inputs = random_inputs(24);
-    world.take(inputs, 0, 200);
+    world.feed_inputs(inputs, 0, 200);
     // The loop's engine made a decision that no input explains: its memory is corrupt, or a
     // decision does not depend on the inputs alone.
     Engine other;
@@ -266,7 +266,7 @@ aio::Task<void> until_reached(Gate& gate) {
 
 aio::Task<void> ask_while_busy(Asking& world) {
     const std::vector<Input> inputs = random_inputs(25);
-    world.take(inputs, 0, 100);
+    world.feed_inputs(inputs, 0, 100);
     Gate gate;
     // A query whose deadline passes before its turn is dropped: retry with more time until one is
     // in progress when its deadline passes.
@@ -276,7 +276,7 @@ aio::Task<void> ask_while_busy(Asking& world) {
             co_await world.replica->query(world.engine, world.next, gate.work(), brief);
         EXPECT_EQ(code_of(first), ErrorCode::Timeout);
     }
-    world.take(inputs, 100, 120);
+    world.feed_inputs(inputs, 100, 120);
     const aio::Deadline also_brief = aio::Deadline::in(std::chrono::milliseconds{20});
     Result<std::uint64_t> second = co_await world.ask_hash(also_brief);
     EXPECT_EQ(code_of(second), ErrorCode::Timeout);
@@ -299,7 +299,7 @@ aio::Task<void> ask_one(Asking& world, int& refused, int& answered) {
 
 aio::Task<void> ask_too_much(Asking& world) {
     const std::vector<Input> inputs = random_inputs(26);
-    world.take(inputs, 0, 50);
+    world.feed_inputs(inputs, 0, 50);
     int refused = 0;
     int answered = 0;
     aio::TaskGroup group{world.loop};
@@ -326,15 +326,15 @@ aio::Task<void> keep_result(Asking& world, Replica::Work work, std::optional<Res
 
 aio::Task<void> stop_while_asked(Asking& world) {
     const std::vector<Input> inputs = random_inputs(27);
-    world.take(inputs, 0, 100);
+    world.feed_inputs(inputs, 0, 100);
     Gate gate;
     std::optional<Result<void>> busy;
     std::optional<Result<void>> behind;
     bool ran = false;
     aio::TaskGroup group{world.loop};
     group.spawn("busy", keep_result(world, gate.work(), busy));
-    Replica::Work note = [&ran](const Engine&) { ran = true; };
-    group.spawn("behind", keep_result(world, note, behind));
+    Replica::Work set_ran = [&ran](const Engine&) { ran = true; };
+    group.spawn("behind", keep_result(world, set_ran, behind));
     co_await until_reached(gate);
     const aio::Deadline too_brief = aio::Deadline::in(std::chrono::milliseconds{10});
     const bool ended_at_once = co_await world.replica->stop(too_brief);
@@ -358,7 +358,7 @@ TEST(Replica, stopping_answers_waiting_queries_and_reports_whether_the_worker_en
 
 aio::Task<void> ask_behind_a_broken_journal(Asking& world) {
     const std::vector<Input> inputs = random_inputs(28);
-    world.take(inputs, 0, 100);
+    world.feed_inputs(inputs, 0, 100);
     world.replica->journal_broke(make_error(ErrorCode::JournalFailed, "no space left on device"));
     Result<std::uint64_t> hash = co_await world.ask_hash();
     EXPECT_EQ(code_of(hash), ErrorCode::JournalFailed)

@@ -7,75 +7,77 @@
 namespace gpuctl {
 namespace {
 
+struct BadRequest {
+    const char* method;
+    std::string target;
+    std::string body;
+    const char* type;
+    int status;
+    const char* code;
+};
+
+const std::string kGood = training_yaml("good", 1);
+
+const BadRequest kBadRequests[] = {
+    {"GET", "/nothing", "", "", 404, "NotFound"},
+    {"PUT", "/api/v1/jobs", "", "", 405, "MethodNotAllowed"},
+    {"GET", "/api/v1/jobs?page=0", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?pageSize=101", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?pagesize=10", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?kind=cronjob", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?namespace=B_", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent?namespace=a%20b", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent/explain?namespace=..", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent/logs?namespace=-a", "", "", 400, "BadRequest"},
+    {"DELETE", "/api/v1/jobs/absent?namespace=a%2Fb", "", "", 400, "BadRequest"},
+    {"POST", "/api/v1/jobs?namespace=default%2F..%2Fkube-system", kGood, "application/yaml", 400,
+     "BadRequest"},
+    {"POST", "/api/v1/jobs?namespace=" + std::string(300, 'x'), kGood, "application/yaml", 400,
+     "BadRequest"},
+    {"POST", "/api/v1/jobs?namespace=a&namespace=B_", kGood, "application/yaml", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?namespace=", "", "", 400, "BadRequest"},
+    {"DELETE", "/api/v1/jobs/absent?namespace=", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?pool", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?page=", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent/logs?since=", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?pool=training%E2%80%8B", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent%C2%A0", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs?pool=nope", "", "", 404, "PoolNotFound"},
+    {"GET", "/api/v1/nodes?pool=nope", "", "", 404, "PoolNotFound"},
+    {"GET", "/api/v1/queues?pool=nope", "", "", 404, "PoolNotFound"},
+    {"GET", "/api/v1/jobs?status=bogus", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/nodes?status=bogus", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent/logs?tail=0", "", "", 400, "BadRequest"},
+    {"GET", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
+    {"GET", "/api/v1/pools/absent", "", "", 404, "PoolNotFound"},
+    {"GET", "/api/v1/nodes/absent", "", "", 404, "NodeNotFound"},
+    {"DELETE", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
+    {"POST", "/api/v1/jobs", kGood + "storage: {data: {mountPath: /d, size: 1Gi}}\n",
+     "application/yaml", 400, "ValidationFailed"},
+    {"POST", "/api/v1/jobs", kGood, "text/plain", 415, "UnsupportedMediaType"},
+    {"POST", "/api/v1/jobs", kGood, "", 415, "UnsupportedMediaType"},
+    {"POST", "/api/v1/jobs", "a: [", "application/yaml", 400, "InvalidYaml"},
+    {"POST", "/api/v1/jobs", "", "application/yaml", 400, "InvalidYaml"},
+    {"POST", "/api/v1/jobs", "{", "application/json", 400, "InvalidJson"},
+    {"POST", "/api/v1/jobs", kGood + "---\n" + kGood, "application/yaml", 400, "BadRequest"},
+    {"POST", "/api/v1/jobs", R"({"yamlContent": 5})", "application/json", 400, "BadRequest"},
+    {"POST", "/api/v1/jobs", "kind: cronjob\n", "application/yaml", 400, "UnsupportedKind"},
+    {"POST", "/api/v1/jobs", training_yaml("UPPER", 1), "application/yaml", 400,
+     "ValidationFailed"},
+    {"POST", "/api/v1/jobs",
+     R"({"kind":"training","job":{"name":"a"},"environment":{"image":"i"},"resources":{"cpu":1,)"
+     R"("memory":"1Gi","gpu":null}})",
+     "application/json", 400, "ValidationFailed"},
+    {"POST", "/api/v1/jobs?strict=perhaps", kGood, "application/yaml", 400, "BadRequest"},
+    {"POST", "/api/v1/jobs", training_yaml("big", 9), "application/yaml", 409, "NeverFits"},
+    {"POST", "/api/v1/jobs", training_yaml("lost", 1, 1, "absent"), "application/yaml", 404,
+     "PoolNotFound"},
+    {"POST", "/api/v1/jobs", std::string((1u << 20) + 1, ' '), "application/yaml", 413,
+     "BodyTooLarge"},
+};
+
 aio::Task<void> refuse_bad_requests(Daemon& daemon) {
-    struct Case {
-        const char* method;
-        const char* target;
-        std::string body;
-        const char* type;
-        int status;
-        const char* code;
-    };
-    const std::string good = training_yaml("good", 1);
-    const std::string long_namespace = "/api/v1/jobs?namespace=" + std::string(300, 'x');
-    const Case cases[] = {
-        {"GET", "/nothing", "", "", 404, "NotFound"},
-        {"PUT", "/api/v1/jobs", "", "", 405, "MethodNotAllowed"},
-        {"GET", "/api/v1/jobs?page=0", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?pageSize=101", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?pagesize=10", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?kind=cronjob", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?namespace=B_", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent?namespace=a%20b", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent/explain?namespace=..", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent/logs?namespace=-a", "", "", 400, "BadRequest"},
-        {"DELETE", "/api/v1/jobs/absent?namespace=a%2Fb", "", "", 400, "BadRequest"},
-        {"POST", "/api/v1/jobs?namespace=default%2F..%2Fkube-system", good, "application/yaml", 400,
-         "BadRequest"},
-        {"POST", long_namespace.c_str(), good, "application/yaml", 400, "BadRequest"},
-        {"POST", "/api/v1/jobs?namespace=a&namespace=B_", good, "application/yaml", 400,
-         "BadRequest"},
-        {"GET", "/api/v1/jobs?namespace=", "", "", 400, "BadRequest"},
-        {"DELETE", "/api/v1/jobs/absent?namespace=", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?pool", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?page=", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent/logs?since=", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?pool=training%E2%80%8B", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent%C2%A0", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs?pool=nope", "", "", 404, "PoolNotFound"},
-        {"GET", "/api/v1/nodes?pool=nope", "", "", 404, "PoolNotFound"},
-        {"GET", "/api/v1/queues?pool=nope", "", "", 404, "PoolNotFound"},
-        {"GET", "/api/v1/jobs?status=bogus", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/nodes?status=bogus", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent/logs?tail=0", "", "", 400, "BadRequest"},
-        {"GET", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
-        {"GET", "/api/v1/pools/absent", "", "", 404, "PoolNotFound"},
-        {"GET", "/api/v1/nodes/absent", "", "", 404, "NodeNotFound"},
-        {"DELETE", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
-        {"POST", "/api/v1/jobs", good + "storage: {data: {mountPath: /d, size: 1Gi}}\n",
-         "application/yaml", 400, "ValidationFailed"},
-        {"POST", "/api/v1/jobs", good, "text/plain", 415, "UnsupportedMediaType"},
-        {"POST", "/api/v1/jobs", good, "", 415, "UnsupportedMediaType"},
-        {"POST", "/api/v1/jobs", "a: [", "application/yaml", 400, "InvalidYaml"},
-        {"POST", "/api/v1/jobs", "", "application/yaml", 400, "InvalidYaml"},
-        {"POST", "/api/v1/jobs", "{", "application/json", 400, "InvalidJson"},
-        {"POST", "/api/v1/jobs", good + "---\n" + good, "application/yaml", 400, "BadRequest"},
-        {"POST", "/api/v1/jobs", R"({"yamlContent": 5})", "application/json", 400, "BadRequest"},
-        {"POST", "/api/v1/jobs", "kind: cronjob\n", "application/yaml", 400, "UnsupportedKind"},
-        {"POST", "/api/v1/jobs", training_yaml("UPPER", 1), "application/yaml", 400,
-         "ValidationFailed"},
-        {"POST", "/api/v1/jobs",
-         R"({"kind":"training","job":{"name":"a"},"environment":{"image":"i"},"resources":{"cpu":1,)"
-         R"("memory":"1Gi","gpu":null}})",
-         "application/json", 400, "ValidationFailed"},
-        {"POST", "/api/v1/jobs?strict=perhaps", good, "application/yaml", 400, "BadRequest"},
-        {"POST", "/api/v1/jobs", training_yaml("big", 9), "application/yaml", 409, "NeverFits"},
-        {"POST", "/api/v1/jobs", training_yaml("lost", 1, 1, "absent"), "application/yaml", 404,
-         "PoolNotFound"},
-        {"POST", "/api/v1/jobs", std::string((1u << 20) + 1, ' '), "application/yaml", 413,
-         "BodyTooLarge"},
-    };
-    for (const Case& wrong : cases) {
+    for (const BadRequest& wrong : kBadRequests) {
         SCOPED_TRACE(std::string{wrong.method} + " " + wrong.target + " " +
                      wrong.body.substr(0, 80));
         net::HttpResponse response =

@@ -75,6 +75,22 @@ TEST(Api, a_gang_runs_from_create_to_delete) {
     Daemon{quick_config(directory.path())}.run(run_one_job);
 }
 
+// Of the job "second", which waits for the GPUs of the job "first".
+aio::Task<void> expect_remedies(Daemon& daemon) {
+    net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
+    std::map<std::string, std::string> remedies;
+    const nlohmann::json named = parsed(helps)["remedies"];
+    for (const auto& one : named) {
+        remedies[one["change"].get<std::string>()] = one["subject"].get<std::string>();
+    }
+    EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
+    EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
+    EXPECT_FALSE(parsed(helps)["remediesTried"].empty()) << helps.body;
+    EXPECT_TRUE(named[0]["stops"].empty()) << helps.body;
+    net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
+    EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
+}
+
 aio::Task<void> explain_waiting(Daemon& daemon) {
     net::HttpResponse first = co_await daemon.create(training_yaml("first", 8, 2));
     EXPECT_EQ(first.status, 201) << first.body;
@@ -104,18 +120,7 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
         << running.body;
 
-    net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
-    std::map<std::string, std::string> remedies;
-    const nlohmann::json named = parsed(helps)["remedies"];
-    for (const auto& one : named) {
-        remedies[one["change"].get<std::string>()] = one["subject"].get<std::string>();
-    }
-    EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
-    EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
-    EXPECT_FALSE(parsed(helps)["remediesTried"].empty()) << helps.body;
-    EXPECT_TRUE(named[0]["stops"].empty()) << helps.body;
-    net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
-    EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
+    co_await expect_remedies(daemon);
 
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/second/logs");
     EXPECT_EQ(parsed(logs)["logs"].size(), 0u);
@@ -150,10 +155,10 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
 }
 
 aio::Task<void> ask_what_if(Daemon& daemon) {
-    const auto ask = [&daemon](std::string yaml) {
+    const auto post_job = [&daemon](std::string yaml) {
         return daemon.call("POST", "/api/v1/what-if", std::move(yaml), "application/yaml");
     };
-    net::HttpResponse fits = co_await ask(training_yaml("llm", 8, 2));
+    net::HttpResponse fits = co_await post_job(training_yaml("llm", 8, 2));
     EXPECT_EQ(fits.status, 200) << fits.body;
     const nlohmann::json yes = parsed(fits);
     EXPECT_EQ(yes["starts"], true) << fits.body;
@@ -166,7 +171,7 @@ aio::Task<void> ask_what_if(Daemon& daemon) {
     EXPECT_EQ(made.status, 201);
     const bool runs = co_await daemon.until_status("first", "Running");
     EXPECT_TRUE(runs);
-    net::HttpResponse waits = co_await ask(training_yaml("llm", 8, 2));
+    net::HttpResponse waits = co_await post_job(training_yaml("llm", 8, 2));
     const nlohmann::json no = parsed(waits);
     EXPECT_EQ(no["starts"], false) << waits.body;
     EXPECT_EQ(no["position"], 1);
@@ -175,11 +180,11 @@ aio::Task<void> ask_what_if(Daemon& daemon) {
     EXPECT_EQ(no["remedies"][0]["amount"], 4);
     EXPECT_EQ(no["remedies"][1]["change"], "fewer_ranks") << waits.body;
 
-    net::HttpResponse never = co_await ask(training_yaml("llm", 9, 1));
+    net::HttpResponse never = co_await post_job(training_yaml("llm", 9, 1));
     EXPECT_EQ(error_code(never), "NeverFits");
-    net::HttpResponse taken = co_await ask(training_yaml("first", 8, 1));
+    net::HttpResponse taken = co_await post_job(training_yaml("first", 8, 1));
     EXPECT_EQ(error_code(taken), "JobExists");
-    net::HttpResponse broken = co_await ask("kind: [");
+    net::HttpResponse broken = co_await post_job("kind: [");
     EXPECT_EQ(error_code(broken), "InvalidYaml");
 }
 
@@ -188,11 +193,11 @@ aio::Task<void> ask_preview(Daemon& daemon) {
     EXPECT_EQ(made.status, 201);
     const bool runs = co_await daemon.until_status("first", "Running");
     EXPECT_TRUE(runs);
-    const auto ask = [&daemon](std::string target, std::string yaml) {
+    const auto post_preview = [&daemon](std::string target, std::string yaml) {
         return daemon.call("POST", std::move(target), std::move(yaml), "application/yaml");
     };
     // A namespace with a limit of 0: the job would not have started.
-    net::HttpResponse answer = co_await ask(
+    net::HttpResponse answer = co_await post_preview(
         "/api/v1/preview?hours=1", "policy: {tenants: [{name: default, gpuMaximum: 4}]}\n");
     EXPECT_EQ(answer.status, 200) << answer.body;
     const nlohmann::json body = parsed(answer);
@@ -202,9 +207,9 @@ aio::Task<void> ask_preview(Daemon& daemon) {
     EXPECT_EQ(body["lose"][0]["jobId"], "first");
     EXPECT_EQ(body["queuesRemoved"], nlohmann::json::array()) << answer.body;
     EXPECT_EQ(body["actualJobsNotStarted"], 0);
-    net::HttpResponse wrong = co_await ask("/api/v1/preview", "policy: {pols: 1}\n");
+    net::HttpResponse wrong = co_await post_preview("/api/v1/preview", "policy: {pols: 1}\n");
     EXPECT_EQ(error_code(wrong), "InvalidConfiguration");
-    net::HttpResponse hours = co_await ask("/api/v1/preview?hours=x", "");
+    net::HttpResponse hours = co_await post_preview("/api/v1/preview?hours=x", "");
     EXPECT_EQ(error_code(hours), "BadRequest");
 }
 
@@ -232,26 +237,26 @@ TEST(Api, a_wrong_configuration_is_an_error_of_the_client) {
 }
 
 aio::Task<void> ask_for_more_than_there_is(Daemon& daemon) {
-    const auto ask = [&daemon](std::string policy) {
+    const auto preview_policy = [&daemon](std::string policy) {
         return daemon.call("POST", "/api/v1/preview", "policy: {" + policy + "}\n",
                            "application/yaml");
     };
     const auto guaranteed = [](const std::string& gpus) {
         return "pools: [{name: training, queues: [{name: q, guaranteed: " + gpus + "}]}]";
     };
-    net::HttpResponse all = co_await ask(guaranteed("16"));
+    net::HttpResponse all = co_await preview_policy(guaranteed("16"));
     EXPECT_EQ(all.status, 200) << all.body;
-    net::HttpResponse more = co_await ask(guaranteed("17"));
+    net::HttpResponse more = co_await preview_policy(guaranteed("17"));
     EXPECT_EQ(more.status, 400) << more.body;
     EXPECT_NE(more.body.find("pool training has 16 GPUs; its queues cannot be guaranteed 17"),
               std::string::npos)
         << more.body;
-    net::HttpResponse own = co_await ask(
+    net::HttpResponse own = co_await preview_policy(
         "tenants: [{name: t, pools: [{pool: training, gpuMaximum: 1}]}], maintenance: [{name: w, "
         "nodes: [train-1], start: 2026-12-01T08:00:00Z, duration: 1h}]");
     EXPECT_EQ(own.status, 200) << own.body;
     net::HttpResponse foreign =
-        co_await ask("tenants: [{name: t, pools: [{pool: dev-pool, gpuMaximum: 1}]}]");
+        co_await preview_policy("tenants: [{name: t, pools: [{pool: dev-pool, gpuMaximum: 1}]}]");
     EXPECT_EQ(foreign.status, 400) << foreign.body;
 }
 

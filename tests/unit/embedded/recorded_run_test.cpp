@@ -125,7 +125,7 @@ public:
         events_.push_back(LeadershipChanged{true, Epoch{static_cast<std::uint64_t>(start.ms())}});
     }
 
-    void take(const Input& recorded) {
+    void replay_input(const Input& recorded) {
         Input input = recorded;
         if (is_from_cluster(recorded.event)) {
             while (next_event_ == events_.size() && !calls_.empty()) make_next_call();
@@ -205,7 +205,7 @@ TEST_F(RecordedRunTest, a_run_in_real_time_replays_under_a_virtual_clock_to_the_
 
     Replay replay{quick_settings(), calls};
     for (const Input& input : *inputs) {
-        replay.take(input);
+        replay.replay_input(input);
         if (testing::Test::HasFatalFailure()) break;
     }
     replay.finish();

@@ -26,8 +26,8 @@ struct Seen {
     std::uint64_t opened = 0;
 };
 
-aio::Task<void> ask(aio::Loop& loop, HttpClientSettings origin, HttpRequest request, int times,
-                    std::chrono::milliseconds patience, Seen& seen) {
+aio::Task<void> send_requests(aio::Loop& loop, HttpClientSettings origin, HttpRequest request,
+                              int times, std::chrono::milliseconds patience, Seen& seen) {
     HttpClient client{loop, std::move(origin)};
     Result<HttpResponse> first = co_await client.request(request, aio::Deadline::in(patience));
     seen.first = std::move(first);
@@ -45,7 +45,7 @@ Seen exchange(const ScriptedPeer& peer, const HttpRequest& request, int times = 
     Seen seen;
     HttpClientSettings origin = peer.origin();
     origin.response_bytes_max = response_bytes_max;
-    aio::run_to_end(loop, ask(loop, origin, request, times, patience, seen));
+    aio::run_to_end(loop, send_requests(loop, origin, request, times, patience, seen));
     return seen;
 }
 

@@ -68,34 +68,34 @@ TEST(Progress, runs_on_no_size_its_curve_leaves_out) {
 
 TEST(Places, packed_job_up_to_a_nodes_size_takes_one_node) {
     Places places(2, 8, Placing::packed);
-    EXPECT_EQ(places.take(5)->node, 0);
-    EXPECT_EQ(places.take(5)->node, 1);
-    EXPECT_FALSE(places.take(6));  // six are free, on two nodes
-    EXPECT_EQ(places.take(3)->node, 0);
+    EXPECT_EQ(places.allocate(5)->node, 0);
+    EXPECT_EQ(places.allocate(5)->node, 1);
+    EXPECT_FALSE(places.allocate(6));  // six are free, on two nodes
+    EXPECT_EQ(places.allocate(3)->node, 0);
     EXPECT_EQ(places.free(), 3);
 }
 
 TEST(Places, larger_job_takes_whole_nodes_and_one_for_the_rest) {
     Places places(3, 8, Placing::packed);
-    const auto small = places.take(4);
-    const auto wide = places.take(12);
+    const auto small = places.allocate(4);
+    const auto wide = places.allocate(12);
     ASSERT_TRUE(wide);
     EXPECT_EQ(wide->whole_nodes, std::vector<std::int32_t>{1});
     EXPECT_EQ(wide->node, 0);
     EXPECT_EQ(wide->gpus, 4);
-    EXPECT_FALSE(places.take(9));
+    EXPECT_FALSE(places.allocate(9));
     places.give_back(*wide);
     places.give_back(*small);
     EXPECT_EQ(places.free(), 24);
-    EXPECT_TRUE(places.take(24));
+    EXPECT_TRUE(places.allocate(24));
 }
 
 TEST(Places, refusal_changes_nothing) {
     Places places(2, 8, Placing::packed);
-    EXPECT_TRUE(places.take(8));
-    EXPECT_FALSE(places.take(12));
+    EXPECT_TRUE(places.allocate(8));
+    EXPECT_FALSE(places.allocate(12));
     EXPECT_EQ(places.free(), 8);
-    EXPECT_TRUE(places.take(8));
+    EXPECT_TRUE(places.allocate(8));
 }
 
 }  // namespace

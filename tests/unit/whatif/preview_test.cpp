@@ -46,7 +46,7 @@ public:
         std::uint64_t sequence = 0;
         for (const auto& [when, event] : events_) {
             ++sequence;
-            collector.take(Input{Sequence{sequence}, instant(when), sequence, event});
+            collector.add_input(Input{Sequence{sequence}, instant(when), sequence, event});
         }
         return std::move(collector).finish(instant(until));
     }

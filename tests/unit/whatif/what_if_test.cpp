@@ -28,7 +28,8 @@ JobRecord job(const std::string& name, std::int32_t ranks, std::int64_t gpus) {
 }
 
 Answer ask_about(const EngineWorld& world, const JobRecord& record) {
-    Result<Answer> answer = ask(world.engine.export_state(), record, "runwhere.ai", world.now);
+    Result<Answer> answer =
+        simulate_submission(world.engine.export_state(), record, "runwhere.ai", world.now);
     EXPECT_TRUE(answer.has_value()) << (answer ? "" : answer.error().message);
     return answer ? *answer : Answer{};
 }
@@ -309,18 +310,19 @@ TEST(WhatIf, the_fewest_nodes_are_proposed_although_more_would_help_another_job)
 TEST(WhatIf, a_job_that_can_never_start_is_refused_with_the_reason) {
     EngineWorld world;
     world.add(node("a", 8));
-    const auto answer =
-        ask(world.engine.export_state(), job("llm", 1, 9), "runwhere.ai", world.now);
+    const auto answer = simulate_submission(world.engine.export_state(), job("llm", 1, 9),
+                                            "runwhere.ai", world.now);
     ASSERT_TRUE(answer.has_value());
     ASSERT_TRUE(answer->never.has_value());
     EXPECT_EQ(answer->never->code, ErrorCode::NeverFits);
     EXPECT_FALSE(answer->starts);
     world.send(JobSubmitted{job("taken", 1, 1)});
-    const auto taken =
-        ask(world.engine.export_state(), job("taken", 1, 1), "runwhere.ai", world.now);
+    const auto taken = simulate_submission(world.engine.export_state(), job("taken", 1, 1),
+                                           "runwhere.ai", world.now);
     ASSERT_FALSE(taken.has_value());
     EXPECT_EQ(taken.error().code, ErrorCode::JobExists);
-    EXPECT_FALSE(ask("no state", job("a", 1, 1), "runwhere.ai", world.now).has_value());
+    EXPECT_FALSE(
+        simulate_submission("no state", job("a", 1, 1), "runwhere.ai", world.now).has_value());
 }
 
 TEST(WhatIf, a_follower_answers_as_a_leader_would) {

@@ -54,8 +54,7 @@ TEST(ShippedConfiguration, an_empty_file_means_the_defaults) {
     }
 }
 
-TEST(Configuration, every_key_arrives_where_it_belongs) {
-    const Config config = loaded(R"(
+constexpr const char* kManyKeys = R"(
 server:
   address: 0.0.0.0
   port: 9000
@@ -100,7 +99,10 @@ expert:
 journal: {directory: /j}
 logging: {level: debug, format: json}
 names: {labelPrefix: gpu.example.com}
-)");
+)";
+
+TEST(Configuration, every_key_arrives_where_it_belongs) {
+    const Config config = loaded(kManyKeys);
     EXPECT_EQ(config.server.address, "0.0.0.0");
     EXPECT_EQ(config.server.port, 9000);
     ASSERT_TRUE(config.server.tls);
@@ -148,87 +150,86 @@ TEST(Configuration, unknown_keys_are_errors_with_place_and_nearest_name) {
     EXPECT_TRUE(holds(refusal("zzz: 1\n"), "test.yaml:1:1: unknown key \"zzz\""));
 }
 
+// A configuration, and what its refusal says.
+constexpr std::pair<const char*, const char*> kWrong[] = {
+    {"server: 5", "test.yaml:1:1: server must be a map of keys and values, not a whole number"},
+    {"server: {port: eighty}",
+     "server.port must be a whole number from 0 to 65535, not \"eighty\""},
+    {"server: {port: 65536}", "server.port must be from 0 to 65535, not 65536"},
+    {"server: {port: -1}", "server.port must be from 0 to 65535"},
+    {"server: {address: example.com}", "\"example.com\" is not an IP address"},
+    {"server: {tls: {certificateFile: /c}}", "server.tls needs keyFile"},
+    {"server: {metricsRequireToken: yes}",
+     "server.metricsRequireToken must be true or false, not \"yes\""},
+    {"expert: {server: {bodyBytesMax: lots}}",
+     "expert.server.bodyBytesMax must be a size such as 64Mi"},
+    {"expert: {server: {bodyBytesMax: 1Gi}}",
+     "expert.server.bodyBytesMax must be from 1Ki to 1Mi, not 1Gi"},
+    {"expert: {server: {requestTimeout: 30}}", "expert.server.requestTimeout must be a duration"},
+    {"expert: {server: {requestTimeout: 1500ms}}",
+     "expert.server.requestTimeout must be whole seconds"},
+    {"expert: {server: {requestTimeout: 0s}}",
+     "expert.server.requestTimeout must be from 1s to 1h, not 0s"},
+    {"cluster: {mode: k8s}", "cluster.mode must be one of embedded, kubernetes, not \"k8s\""},
+    {"cluster: {kubernetes: {context: a}}",
+     "cluster.kubernetes is given, but cluster.mode is embedded"},
+    {"cluster: {mode: kubernetes, embedded: {seed: 1}}",
+     "cluster.embedded is given, but cluster.mode is kubernetes"},
+    {"cluster: {mode: kubernetes, kubernetes: {lease: {duration: 5s}}}",
+     "must be longer than lease.renewDeadline"},
+    {"cluster: {mode: kubernetes, kubernetes: {lease: {retryPeriod: 10s}}}",
+     "must be longer than lease.retryPeriod"},
+    {"cluster: {mode: kubernetes, kubernetes: {bindTimeout: 6s}}",
+     "bindTimeout 6s must not be longer than"},
+    {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: [data]}}",
+     "\"data\" must be absolute"},
+    {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: /data}}",
+     "hostPathRoots must be a list"},
+    {"cluster: {embedded: {nodes: []}}", "embedded.nodes is empty"},
+    {"cluster: {embedded: {nodes: [{count: 2}]}}", "cluster.embedded.nodes.0.name is missing"},
+    {"cluster: {embedded: {nodes: [{name: a}, {name: a}]}}", "the node group a is given twice"},
+    {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuResource: x/y}]}}",
+     "not a resource of a known GPU vendor"},
+    {"cluster: {embedded: {nodes: [{name: A_B}]}}", "\"A_B\" has a 'A' in it"},
+    {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
+     "[1g.5gb]}]}}",
+     "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb"},
+    {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
+     "[4g.40gb, 2g.20gb, 2g.20gb]}]}}",
+     "4g.40gb, 2g.20gb, 2g.20gb do not fit on one GPU of model H100-80GB together"},
+    {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: T4, migSlices: [1g.5gb]}]}}",
+     "has no known MIG profiles"},
+    {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: A30, migSlices: [1g.6gb], "
+     "gpuReplicas: 2}]}}",
+     "either partitioned (migSlices) or shared"},
+    {"policy: {pools: [{name: a, queues: [{name: q, weight: 0}]}]}", "weight must be from 1 to"},
+    {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: 9, maximum: 8}]}]}",
+     "queue q is guaranteed 9 GPUs, more than its maximum 8"},
+    {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: -1}]}]}",
+     "must be a number of GPUs, 0 or more"},
+    {"policy: {pools: [{name: a, queues: [{name: q}, {name: q}]}]}", "the queue q is given twice"},
+    {"policy: {pools: [{name: a}, {name: a}]}", "the pool a is given twice"},
+    {"policy: {tenants: [{name: t}, {name: t}]}", "the tenant t is given twice"},
+    {"policy: {pools: [{name: a, queues: [{name: research}]}], tenants: [{name: t, queue: "
+     "reserach}]}",
+     "no pool has the queue reserach of tenant t; did you mean research?"},
+    {"policy: {pools: [~]}", "policy.pools.0 must be a map of keys and values, not empty"},
+    {"policy: {tenants: [~]}", "policy.tenants.0 must be a map of keys and values"},
+    {"policy: {maintenance: [~]}", "policy.maintenance.0 must be a map of keys and values"},
+    {"policy: {tenants: [{name: t, pools: [~]}]}", "policy.tenants.0.pools.0 must be a map"},
+    {"expert: {scheduling: {backoffInitial: 2m}}", "backoffInitial is longer than"},
+    {"logging: {level: loud}", "logging.level must be one of debug, info, warn, error"},
+    {"names: {labelPrefix: Runwhere}", "names.labelPrefix \"Runwhere\" has a 'R' in it"},
+    {"names: {labelPrefix: local}", "must be a domain such as runwhere.ai"},
+    {"[1, 2]", "a configuration must be a map of sections, not a list"},
+    {"a: 1\n---\nb: 2\n", "contains 2 documents"},
+    {"server: {port: 1, port: 2}",
+     "test.yaml:1:19: the key \"port\" is already given at line 1, column 10"},
+    {"server:\n\tport: 1\n", "test.yaml:2:1: a TAB cannot indent YAML; use spaces"},
+};
+
 TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_place) {
-    const std::pair<const char*, const char*> table[] = {
-        {"server: 5", "test.yaml:1:1: server must be a map of keys and values, not a whole number"},
-        {"server: {port: eighty}",
-         "server.port must be a whole number from 0 to 65535, not \"eighty\""},
-        {"server: {port: 65536}", "server.port must be from 0 to 65535, not 65536"},
-        {"server: {port: -1}", "server.port must be from 0 to 65535"},
-        {"server: {address: example.com}", "\"example.com\" is not an IP address"},
-        {"server: {tls: {certificateFile: /c}}", "server.tls needs keyFile"},
-        {"server: {metricsRequireToken: yes}",
-         "server.metricsRequireToken must be true or false, not \"yes\""},
-        {"expert: {server: {bodyBytesMax: lots}}",
-         "expert.server.bodyBytesMax must be a size such as 64Mi"},
-        {"expert: {server: {bodyBytesMax: 1Gi}}",
-         "expert.server.bodyBytesMax must be from 1Ki to 1Mi, not 1Gi"},
-        {"expert: {server: {requestTimeout: 30}}",
-         "expert.server.requestTimeout must be a duration"},
-        {"expert: {server: {requestTimeout: 1500ms}}",
-         "expert.server.requestTimeout must be whole seconds"},
-        {"expert: {server: {requestTimeout: 0s}}",
-         "expert.server.requestTimeout must be from 1s to 1h, not 0s"},
-        {"cluster: {mode: k8s}", "cluster.mode must be one of embedded, kubernetes, not \"k8s\""},
-        {"cluster: {kubernetes: {context: a}}",
-         "cluster.kubernetes is given, but cluster.mode is embedded"},
-        {"cluster: {mode: kubernetes, embedded: {seed: 1}}",
-         "cluster.embedded is given, but cluster.mode is kubernetes"},
-        {"cluster: {mode: kubernetes, kubernetes: {lease: {duration: 5s}}}",
-         "must be longer than lease.renewDeadline"},
-        {"cluster: {mode: kubernetes, kubernetes: {lease: {retryPeriod: 10s}}}",
-         "must be longer than lease.retryPeriod"},
-        {"cluster: {mode: kubernetes, kubernetes: {bindTimeout: 6s}}",
-         "bindTimeout 6s must not be longer than"},
-        {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: [data]}}",
-         "\"data\" must be absolute"},
-        {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: /data}}",
-         "hostPathRoots must be a list"},
-        {"cluster: {embedded: {nodes: []}}", "embedded.nodes is empty"},
-        {"cluster: {embedded: {nodes: [{count: 2}]}}", "cluster.embedded.nodes.0.name is missing"},
-        {"cluster: {embedded: {nodes: [{name: a}, {name: a}]}}", "the node group a is given twice"},
-        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuResource: x/y}]}}",
-         "not a resource of a known GPU vendor"},
-        {"cluster: {embedded: {nodes: [{name: A_B}]}}", "\"A_B\" has a 'A' in it"},
-        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
-         "[1g.5gb]}]}}",
-         "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb"},
-        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
-         "[4g.40gb, 2g.20gb, 2g.20gb]}]}}",
-         "4g.40gb, 2g.20gb, 2g.20gb do not fit on one GPU of model H100-80GB together"},
-        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: T4, migSlices: [1g.5gb]}]}}",
-         "has no known MIG profiles"},
-        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: A30, migSlices: [1g.6gb], "
-         "gpuReplicas: 2}]}}",
-         "either partitioned (migSlices) or shared"},
-        {"policy: {pools: [{name: a, queues: [{name: q, weight: 0}]}]}",
-         "weight must be from 1 to"},
-        {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: 9, maximum: 8}]}]}",
-         "queue q is guaranteed 9 GPUs, more than its maximum 8"},
-        {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: -1}]}]}",
-         "must be a number of GPUs, 0 or more"},
-        {"policy: {pools: [{name: a, queues: [{name: q}, {name: q}]}]}",
-         "the queue q is given twice"},
-        {"policy: {pools: [{name: a}, {name: a}]}", "the pool a is given twice"},
-        {"policy: {tenants: [{name: t}, {name: t}]}", "the tenant t is given twice"},
-        {"policy: {pools: [{name: a, queues: [{name: research}]}], tenants: [{name: t, queue: "
-         "reserach}]}",
-         "no pool has the queue reserach of tenant t; did you mean research?"},
-        {"policy: {pools: [~]}", "policy.pools.0 must be a map of keys and values, not empty"},
-        {"policy: {tenants: [~]}", "policy.tenants.0 must be a map of keys and values"},
-        {"policy: {maintenance: [~]}", "policy.maintenance.0 must be a map of keys and values"},
-        {"policy: {tenants: [{name: t, pools: [~]}]}", "policy.tenants.0.pools.0 must be a map"},
-        {"expert: {scheduling: {backoffInitial: 2m}}", "backoffInitial is longer than"},
-        {"logging: {level: loud}", "logging.level must be one of debug, info, warn, error"},
-        {"names: {labelPrefix: Runwhere}", "names.labelPrefix \"Runwhere\" has a 'R' in it"},
-        {"names: {labelPrefix: local}", "must be a domain such as runwhere.ai"},
-        {"[1, 2]", "a configuration must be a map of sections, not a list"},
-        {"a: 1\n---\nb: 2\n", "contains 2 documents"},
-        {"server: {port: 1, port: 2}",
-         "test.yaml:1:19: the key \"port\" is already given at line 1, column 10"},
-        {"server:\n\tport: 1\n", "test.yaml:2:1: a TAB cannot indent YAML; use spaces"},
-    };
-    for (const auto& [yaml, expected] : table) {
+    for (const auto& [yaml, expected] : kWrong) {
         const std::string message = refusal(yaml);
         EXPECT_TRUE(holds(message, expected)) << yaml << "\n -> " << message;
         EXPECT_EQ(message.rfind("test.yaml", 0), 0u) << message;

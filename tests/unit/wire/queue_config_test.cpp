@@ -71,85 +71,87 @@ TEST(QueueConfiguration, a_printed_tree_reads_back) {
     EXPECT_EQ(again->policy, config->policy);
 }
 
+// Queues of a pool, and what their refusal says.
+constexpr std::pair<const char*, const char*> kMistakes[] = {
+    {"    - {name: q, guaranteed: 9, maximum: 8}",
+     "test.yaml:5:17: queue q is guaranteed 9 GPUs, more than its maximum 8"},
+    {"    - name: q\n      guaranteed: 4\n      queues:\n"
+     "      - {name: a, guaranteed: 3}\n      - {name: b, guaranteed: 2}",
+     "test.yaml:7:7: the sub-queues of q are guaranteed 5 GPUs together, more than its own 4"},
+    {"    - name: q\n      maximum: 4\n      queues:\n      - {name: a, guaranteed: 5}",
+     "test.yaml:5:7: queue q is guaranteed 5 GPUs, more than its maximum 4"},
+    {"    - name: a\n      maximum: 10\n      queues:\n      - {name: b, maximum: 20}",
+     "test.yaml:8:19: queue b may hold 20 GPUs at most, more than the 10 of the queue a above "
+     "it"},
+    {"    - name: a\n      queues:\n      - name: b\n        queues: [{name: c, maximum: 11}]\n"
+     "      maximum: 10",
+     "test.yaml:8:28: queue c may hold 11 GPUs at most, more than the 10 of the queue a above "
+     "it"},
+    {"    - {name: q, weight: 0}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
+    {"    - {name: q, weight: -1}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
+    {"    - name: q\n      queues:\n      - {name: a}\n    - name: b\n      queues:\n"
+     "      - {name: a}",
+     "test.yaml:10:9: the queue a is given twice in pool p; names are unique in their pool"},
+    {"    - name: q\n      queues:\n      - {name: q}",
+     "test.yaml:7:9: the queue q is given twice in pool p"},
+    // Regression: in a pool with nodes its tree is walked by name, and a cycle was walked
+    // without end.
+    {"    - name: q\n  - name: training-pool\n    queues:\n"
+     "    - {name: a, queues: [{name: b, queues: [{name: a}]}]}",
+     "the queue a is given twice in pool training-pool"},
+    {"    - name: q\n  - name: training-pool\n    queues:\n    - {name: ''}",
+     "a queue needs a name"},
+    {"    - name: q\n      queues:\n      - {name: a, wieght: 2}",
+     "test.yaml:7:19: unknown key \"wieght\"; did you mean weight?"},
+    {"    - {name: q, parent: x}", "test.yaml:5:17: unknown key \"parent\""},
+    {"    - {name: q, order: LIFO}",
+     "order must be one of FAIR_SHARE, FIFO, PRIORITY, CAPACITY, SHORTEST, not \"LIFO\""},
+    {"    - {name: q, maxJobs: 0}", "maxJobs must be"},
+    {"    - {name: q, guaranteed: 1, lendingLimit: 2}",
+     "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},
+    {"    - name: default\n      queues: [{name: a}]",
+     "the queue default takes jobs that name no queue; it can have no sub-queues"},
+    {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
+     "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
+    {"    - name: q\n  - name: training-pool\n    queues:\n"
+     "    - {name: c, models: [{model: a10-24g, guaranteed: 3}]}",
+     "no node of pool training-pool has a GPU of model a10-24g"},
+    {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
+     "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
+    {"    - name: q\n      guaranteed: 2\n      models: [{model: A100-100G, guaranteed: 4}]",
+     "test.yaml:7:7: queue q is guaranteed 4 GPUs of these models together, more than the 2 "
+     "that it is guaranteed of all models"},
+    {"    - name: q\n      maximum: 3\n      models: [{model: A100-100G, guaranteed: 4}]",
+     "test.yaml:5:7: queue q is guaranteed 4 GPUs, more than its maximum 3"},
+    {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
+     "the GPU model a100-100g is given twice"},
+    {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"
+     "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
+     "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+     "1"},
+    {"    - name: q\n      models: [{model: A100-100G, maximum: 1}]\n      queues:\n"
+     "      - name: a\n        queues:\n        - name: b\n"
+     "          models: [{model: a100-100g, guaranteed: 2}]",
+     "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+     "0"},
+    {"    - name: q\n      models: [{model: A100-100G, maximum: 2}]\n      queues:\n"
+     "      - name: a\n        queues:\n        - name: b\n"
+     "          models: [{model: a100-100g, maximum: 3}]",
+     "test.yaml:11:11: queue b may hold 3 GPUs of model a100-100g at most, more than the 2 of "
+     "the queue q above it"},
+    {"    - name: q\n      maximum: 2\n      models: [{model: A100-100G, maximum: 3}]",
+     "test.yaml:7:7: queue q may hold 3 GPUs of model A100-100G at most, more than the 2 that "
+     "it may hold of all models"},
+    {"    - {name: q, maximum: 0.0001}",
+     "test.yaml:5:17: policy.pools.0.queues.0.maximum must be a number of GPUs with at most "
+     "three decimals, not \"0.0001\""},
+    {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
+    {"    - ~", "must be a map"},
+};
+
 TEST(QueueConfiguration, every_mistake_is_reported_with_its_line) {
     const std::string pool = "policy:\n  pools:\n  - name: p\n    queues:\n";
-    const std::pair<std::string, std::string> table[] = {
-        {"    - {name: q, guaranteed: 9, maximum: 8}",
-         "test.yaml:5:17: queue q is guaranteed 9 GPUs, more than its maximum 8"},
-        {"    - name: q\n      guaranteed: 4\n      queues:\n"
-         "      - {name: a, guaranteed: 3}\n      - {name: b, guaranteed: 2}",
-         "test.yaml:7:7: the sub-queues of q are guaranteed 5 GPUs together, more than its own 4"},
-        {"    - name: q\n      maximum: 4\n      queues:\n      - {name: a, guaranteed: 5}",
-         "test.yaml:5:7: queue q is guaranteed 5 GPUs, more than its maximum 4"},
-        {"    - name: a\n      maximum: 10\n      queues:\n      - {name: b, maximum: 20}",
-         "test.yaml:8:19: queue b may hold 20 GPUs at most, more than the 10 of the queue a above "
-         "it"},
-        {"    - name: a\n      queues:\n      - name: b\n        queues: [{name: c, maximum: 11}]\n"
-         "      maximum: 10",
-         "test.yaml:8:28: queue c may hold 11 GPUs at most, more than the 10 of the queue a above "
-         "it"},
-        {"    - {name: q, weight: 0}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
-        {"    - {name: q, weight: -1}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
-        {"    - name: q\n      queues:\n      - {name: a}\n    - name: b\n      queues:\n"
-         "      - {name: a}",
-         "test.yaml:10:9: the queue a is given twice in pool p; names are unique in their pool"},
-        {"    - name: q\n      queues:\n      - {name: q}",
-         "test.yaml:7:9: the queue q is given twice in pool p"},
-        // Regression: in a pool with nodes its tree is walked by name, and a cycle was walked
-        // without end.
-        {"    - name: q\n  - name: training-pool\n    queues:\n"
-         "    - {name: a, queues: [{name: b, queues: [{name: a}]}]}",
-         "the queue a is given twice in pool training-pool"},
-        {"    - name: q\n  - name: training-pool\n    queues:\n    - {name: ''}",
-         "a queue needs a name"},
-        {"    - name: q\n      queues:\n      - {name: a, wieght: 2}",
-         "test.yaml:7:19: unknown key \"wieght\"; did you mean weight?"},
-        {"    - {name: q, parent: x}", "test.yaml:5:17: unknown key \"parent\""},
-        {"    - {name: q, order: LIFO}",
-         "order must be one of FAIR_SHARE, FIFO, PRIORITY, CAPACITY, SHORTEST, not \"LIFO\""},
-        {"    - {name: q, maxJobs: 0}", "maxJobs must be"},
-        {"    - {name: q, guaranteed: 1, lendingLimit: 2}",
-         "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},
-        {"    - name: default\n      queues: [{name: a}]",
-         "the queue default takes jobs that name no queue; it can have no sub-queues"},
-        {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
-         "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
-        {"    - name: q\n  - name: training-pool\n    queues:\n"
-         "    - {name: c, models: [{model: a10-24g, guaranteed: 3}]}",
-         "no node of pool training-pool has a GPU of model a10-24g"},
-        {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
-         "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
-        {"    - name: q\n      guaranteed: 2\n      models: [{model: A100-100G, guaranteed: 4}]",
-         "test.yaml:7:7: queue q is guaranteed 4 GPUs of these models together, more than the 2 "
-         "that it is guaranteed of all models"},
-        {"    - name: q\n      maximum: 3\n      models: [{model: A100-100G, guaranteed: 4}]",
-         "test.yaml:5:7: queue q is guaranteed 4 GPUs, more than its maximum 3"},
-        {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
-         "the GPU model a100-100g is given twice"},
-        {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"
-         "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
-         "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
-         "1"},
-        {"    - name: q\n      models: [{model: A100-100G, maximum: 1}]\n      queues:\n"
-         "      - name: a\n        queues:\n        - name: b\n"
-         "          models: [{model: a100-100g, guaranteed: 2}]",
-         "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
-         "0"},
-        {"    - name: q\n      models: [{model: A100-100G, maximum: 2}]\n      queues:\n"
-         "      - name: a\n        queues:\n        - name: b\n"
-         "          models: [{model: a100-100g, maximum: 3}]",
-         "test.yaml:11:11: queue b may hold 3 GPUs of model a100-100g at most, more than the 2 of "
-         "the queue q above it"},
-        {"    - name: q\n      maximum: 2\n      models: [{model: A100-100G, maximum: 3}]",
-         "test.yaml:7:7: queue q may hold 3 GPUs of model A100-100G at most, more than the 2 that "
-         "it may hold of all models"},
-        {"    - {name: q, maximum: 0.0001}",
-         "test.yaml:5:17: policy.pools.0.queues.0.maximum must be a number of GPUs with at most "
-         "three decimals, not \"0.0001\""},
-        {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
-        {"    - ~", "must be a map"},
-    };
-    for (const auto& [yaml, expected] : table) {
+    for (const auto& [yaml, expected] : kMistakes) {
         const std::string message = refusal_of(pool + yaml + "\n");
         EXPECT_NE(message.find(expected), std::string::npos) << yaml << "\n -> " << message;
         EXPECT_EQ(message.rfind("test.yaml:", 0), 0u) << message;

@@ -25,7 +25,7 @@ bool would_grow(const ClusterState& state, const JobRow& job, std::int64_t pods_
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const bool waits =
-            pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
+            pod.bind.state == BindState::waiting || pod.bind.state == BindState::nominated;
         if (waits) first = std::min(first.value_or(pod.facts.rank), pod.facts.rank);
     }
     const auto next = static_cast<std::int32_t>(std::min<std::int64_t>(pods_held, INT32_MAX));
@@ -91,7 +91,7 @@ GpuMilli reserved_of_model_below(const ClusterState& state, QueueId id, std::str
     return reserved;
 }
 
-// A claim may come to nothing, and then other jobs would hold what was lent in its stead.
+// A nomination may be withdrawn. Then other jobs would hold what was lent because of it.
 bool is_reserved_without_nominations(const ClusterState& state, PoolId pool, const ModelRoom& room,
                                      const ReleasedUsage* released) {
     if (state.nominations.nominated_jobs().empty()) return false;
@@ -157,7 +157,8 @@ bool leaves_other_models(const ClusterState& state, const JobRow& job,
 
 namespace {
 
-// Of its guarantee, and of the guarantees below it, while all of them are idle.
+// What the queue does not lend while it and all queues below it are idle: of its own guarantee, or
+// of the guarantees below it.
 GpuMilli reserved_by_idle(const ClusterState& state, QueueId id) {
     GpuMilli below;
     for (const QueueId child : state.queue(id).children) below += reserved_by_idle(state, child);

@@ -1,5 +1,5 @@
 #pragma once
-// Figures that several rows of the table of limits read, or that take more than an expression.
+// Figures that several rows of the table of limits read, or that need more than an expression.
 
 #include <cstdint>
 #include <optional>
@@ -12,19 +12,20 @@
 
 namespace gpuctl::limits {
 
-// What was used of a budget and is committed to running pods, and what the job would need until its
-// run-time limit, or the period, ends. Null: no budget.
+// The used and the committed time of a budget, and the time that the job would need until its
+// run-time limit or the end of the period. Absent: there is no budget.
 std::optional<LimitFigures> budget_figures(const Budget* budget, const LimitAt& at,
                                            GpuTime released_usage);
 
-// Would another pod of it be work that the reserve of its pool is for: the first rank that waits,
-// or the next after `pods_held`? Pods of an earlier run may hold still while its first ranks wait.
+// True if the next pod of the job may use the reserve of its pool. The next pod is the first rank
+// that waits, or the rank after `pods_held`: pods of an earlier run may still hold resources while
+// the first ranks wait.
 bool would_grow(const ClusterState& state, const JobRow& job, std::int64_t pods_held);
 std::optional<LimitFigures> reserve_figures(const LimitAt& at);
 std::optional<LimitFigures> pool_lending_figures(const LimitAt& at);
 
-// GPUs of the model that the queue and the queues below it would reserve if `more` were held in
-// `leaf`. Counted::without_nominations: without what is only claimed.
+// GPUs of the model that the queues of the pool would reserve if `more` were held in `leaf`.
+// Counted::without_nominations: nominated GPUs do not count as held.
 enum class Counted : std::uint8_t { all, without_nominations };
 GpuMilli reserved_of_model(const ClusterState& state, PoolId pool, std::string_view model,
                            QueueId leaf, GpuMilli more, const ReleasedUsage* released,
@@ -33,17 +34,17 @@ bool reserves_idle(const ClusterState& state, PoolId pool, const ModelRoom& room
 std::optional<LimitFigures> model_lending_figures(const ClusterState& state, const JobRow& job,
                                                   const ModelRoom& room, GpuMilli ask,
                                                   const ReleasedUsage* released);
-// `ask` more of the model would take what is reserved for other queues.
+// True if `ask` more of the model would take GPUs that are reserved for other queues.
 bool crosses_model_lending(const ClusterState& state, const JobRow& job, const ModelRoom& room,
                            GpuMilli ask, const ReleasedUsage* released);
 
 const PlacementRules& rules_of(const ClusterState& state, const JobRow& job);
-// The pool of the job has nodes that it accepts, with GPUs of other models than these.
+// True if the pool has nodes that the job accepts, with GPUs of a model that is not in `barred`.
 bool leaves_other_models(const ClusterState& state, const JobRow& job,
                          const std::vector<std::string_view>& barred);
 
-// Guarantees that other queues do not lend even while nothing runs: next to the job's queue and
-// those above it, up to `top`; QueueId::none(): in the whole pool.
+// Guarantees that other queues do not lend even while they are idle: the siblings of the job's
+// queue and of the queues above it, up to `top`; QueueId::none(): in the whole pool.
 GpuMilli reserved_when_idle(const ClusterState& state, PoolId pool, QueueId leaf, QueueId top);
 GpuMilli gpus_of_nodes(const ClusterState& state, PoolId pool);
 

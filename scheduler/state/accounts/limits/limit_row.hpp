@@ -1,6 +1,6 @@
 #pragma once
-// What a row of the table of limits says (limit_table.hpp). Everything that differs between two
-// limits is a column here: no other file asks which limit it has before it.
+// A row of the table of limits (limit_table.hpp). Everything that differs between two limits is a
+// column here: no other file asks for the kind of a limit.
 
 #include <cstdint>
 #include <optional>
@@ -17,31 +17,32 @@
 
 namespace gpuctl {
 
-// Whose limit it is: of each queue of the chain (per GPU model), of the pool, of the namespace.
+// The scope of a limit: each queue of the chain (with a model: its limit of that GPU model), the
+// pool, or the namespace.
 enum class LimitScope : std::uint8_t { queue, queue_model, pool, pool_model, tenant };
 using fact::LimitUnit;
-// What makes it let more through: other jobs that end, a new period, or nothing but a higher limit.
+// What lets more through: other jobs that end, a new period, or only a higher limit.
 enum class LimitFreed : std::uint8_t { by_other_jobs, by_new_period, by_nothing };
 
-// What is asked of a limit, and at which place of the walk.
+// What a limit is asked for, and the position of the walk.
 struct LimitAt {
     const ClusterState& state;
     const JobRow& job;
     const Load& ask;
     const ReleasedUsage* released;  // null: everything is counted as it is
-    // Of the job, less the released usage. `pods_charged` is 0 while the job is being moved.
+    // Of the job, without the released usage. `pods_charged` is 0 while the job is being moved.
     std::int64_t pods_held = 0;
     std::int64_t pods_charged = 0;
     GpuMilli gpus_held = {};
-    // Of the queue of this step.
+    // Of the queue at this step.
     QueueId queue = {};
     const QueueRow* row = nullptr;
-    GpuMilli held = {};              // less the released usage
+    GpuMilli held = {};              // without the released usage
     GpuMilli held_or_reserved = {};  // held, or reserved for it and the queues below it
     GpuMilli grows = {};             // by how much `held_or_reserved` grows with `ask`
-    // Of the namespace: the released usage.
+    // The released usage of the namespace.
     Load tenant_released = {};
-    // Of the GPU model of this step.
+    // Of the GPU model at this step.
     const ModelHolding* holding = nullptr;
     const ModelRoom* room = nullptr;
 };
@@ -58,7 +59,7 @@ struct LimitFigures {
     }
 };
 
-// A job before it is admitted: could it be within the limit if nothing else ran?
+// A job before its admission: could it be within the limit if no other job ran?
 struct LimitEverAt {
     const ClusterState& state;
     const JobSpec& spec;
@@ -66,17 +67,17 @@ struct LimitEverAt {
     QueueId leaf;                          // the queue of the job
     const TenantPolicy* tenant = nullptr;  // null: the policy does not name its namespace
     std::string_view model = {};           // the only GPU model that it could use; empty: several
-    QueueId queue = {};                    // of this step
+    QueueId queue = {};                    // at this step
     const ModelHolding* holding = nullptr;
 };
 
 struct LimitEver {
-    std::int64_t most = 0;   // that all its pods together may hold
-    GpuMilli reserved = {};  // for others: why `most` is less than `of`
+    std::int64_t most = 0;   // the most that all its pods together may hold
+    GpuMilli reserved = {};  // for other queues: why `most` is less than `of`
     GpuMilli of = {};
 };
 
-// The part of a policy that sets the limit.
+// Where the policy sets the limit.
 struct LimitRaise {
     const LimitHit& hit;
     QueuePolicy* queue;  // or
@@ -92,15 +93,15 @@ struct LimitRow {
     Reason reason;
     fact::LimitRule rule = fact::LimitRule::maximum;  // how its figures are explained
     LimitFreed freed = LimitFreed::by_other_jobs;
-    bool is_of_one_pool = false;     // of a namespace: counts in the pool of the job alone
+    bool is_of_one_pool = false;     // of a namespace: counts only in the pool of the job
     bool is_lending = false;         // the rest is reserved for other queues
     bool is_within_parents = false;  // a queue may not be given more than the queues above it
-    bool is_estimated = false;       // a start time follows from the ends of running pods
-    // Absent: not set. The walker compares.
+    bool is_estimated = false;       // a start time can be estimated from the ends of running pods
+    // Absent: the limit is not set. The walker compares the figures.
     std::optional<LimitFigures> (*read)(const LimitAt& at);
-    // Absent, or null: no job is refused for ever by it.
+    // Absent, or null: the limit refuses no job for ever.
     std::optional<LimitEver> (*ever)(const LimitEverAt& at) = nullptr;
-    // Sets the limit in a policy and returns what it was. Null: it is not raised for a job.
+    // Sets the limit in a policy and returns the previous value. Null: it is not raised for a job.
     std::optional<std::int64_t> (*raise)(const LimitRaise& in, std::int64_t to) = nullptr;
 };
 

@@ -4,7 +4,7 @@
 // the walk within a scope.
 //
 // Columns: limit_row.hpp. Only the walker (visit_limits.cpp) and texts about single limits include
-// this; others read hits and rows (limits.hpp).
+// this file; all other code reads hits and rows (limits.hpp).
 
 #include <algorithm>
 #include <iterator>
@@ -28,7 +28,7 @@ enum class LimitKind : std::uint8_t {
     queue_model_maximum,
     pool_reserve,        // the rest is for work that grows with demand
     pool_lending,        // the pool's GPUs are reserved for other queues
-    pool_model_lending,  // those of one model
+    pool_model_lending,  // GPUs of one model
     tenant_gpus,
     tenant_cpu,
     tenant_memory,
@@ -42,7 +42,7 @@ using Figures = std::optional<LimitFigures>;
 using Ever = std::optional<LimitEver>;
 using Before = std::optional<std::int64_t>;
 
-// A limit of the amount that `held` and `needed` are; absent: not set.
+// A limit of an amount; absent: it is not set.
 template <typename Amount>
 constexpr Figures within(const std::optional<Amount>& limit, Amount held, Amount needed) {
     if (!limit) return std::nullopt;
@@ -60,7 +60,7 @@ Ever tenant_at_most(const LimitEverAt& at) {
     return at.tenant ? at_most(at.tenant->*Limit) : std::nullopt;
 }
 
-// Set this limit of the policy of a queue, or of a namespace.
+// These set a limit in the policy of a queue, or of a namespace.
 template <auto Limit>
 Before raise_queue(const LimitRaise& in, std::int64_t to) {
     in.queue->*Limit = typename std::decay_t<decltype(in.queue->*Limit)>::value_type{to};
@@ -109,7 +109,7 @@ inline constexpr LimitRow kLimits[] = {
     {.kind = LimitKind::queue_lending, .name = "queue_lending",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::reserved_for_siblings,
      .is_lending = true,
-     // Reported only where more is kept than held: else the two limits before it say the same.
+     // Reported only if more is reserved than held: otherwise the two limits above report the same.
      .read = [](const LimitAt& at) -> limits::Figures {
          const auto cap = at.row->cap();
          if (!cap) return std::nullopt;

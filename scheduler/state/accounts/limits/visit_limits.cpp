@@ -19,7 +19,7 @@ constexpr bool rows_are_in_order_of_kinds() {
 }
 static_assert(rows_are_in_order_of_kinds());
 
-// Seeded faults (docs/adr/0010-simulation.md). True: the limit is not looked at.
+// True: a seeded fault (docs/adr/0010-simulation.md) skips the limit.
 bool is_skipped_by_fault(const LimitRow& row, const LimitAt& at) {
     switch (row.scope) {
         case LimitScope::queue:
@@ -56,7 +56,7 @@ void shift_by_fault(LimitKind kind, LimitFigures& figures) {
     if (kind == LimitKind::queue_jobs && has_fault(SeededFault::one_job_too_many)) ++figures.limit;
 }
 
-// False when the visitor had enough.
+// False: the visitor stopped the walk.
 template <std::size_t row, typename Visit>
 bool visit_row(const LimitAt& at, std::string_view model, Visit& visit) {
     if (is_skipped_by_fault(kLimits[row], at)) return true;
@@ -68,7 +68,7 @@ bool visit_row(const LimitAt& at, std::string_view model, Visit& visit) {
                           figures->needed, model});
 }
 
-// The rows of a scope, unrolled: reading a limit that is not set costs a comparison.
+// The rows of a scope, unrolled: a limit that is not set costs one comparison.
 template <LimitScope scope, typename Visit>
 bool visit_scope(const LimitAt& at, std::string_view model, Visit& visit) {
     const auto visit_one = [&]<std::size_t row>() {
@@ -107,7 +107,7 @@ void step_to(LimitAt& at, QueueId id) {
                at.held_or_reserved;
 }
 
-// Mostly none is: the walks below are not begun then.
+// Usually false: then the walks over GPU models are skipped.
 bool is_any_model_limited(const ClusterState& state, const JobRow& job) {
     if (!state.pool(job.pool).reserved_models.empty()) return true;
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
@@ -121,14 +121,14 @@ void visit_reserved_models(LimitAt& at, ModelLimitVisitor visit) {
     if (pool.reserved_models.empty() || at.job.pods.empty()) return;
     const PlacementRules& rules = limits::rules_of(at.state, at.job);
     std::vector<LimitHit> hits;
-    const auto keep = [&hits](const LimitHit& hit) {
+    const auto add_hit = [&hits](const LimitHit& hit) {
         hits.push_back(hit);
         return true;
     };
     for (const ModelRoom& room : pool.reserved_models) {
         if (!takes_gpu_model(rules, room.model)) continue;
         at.room = &room;
-        visit_scope<LimitScope::pool_model>(at, room.model, keep);
+        visit_scope<LimitScope::pool_model>(at, room.model, add_hit);
     }
     if (hits.empty()) return;
     std::vector<std::string_view> barred;
@@ -208,7 +208,7 @@ void visit_model_limits(const ClusterState& state, const JobRow& job, const Load
 bool crosses_model_limit(const ClusterState& state, const JobRow& job,
                          const std::vector<Placement>& round) {
     if (job.priority >= kSystemPriority || !is_any_model_limited(state, job)) return false;
-    Load asked;  // of the model of this step
+    Load asked;  // of the GPU model at this step
     const auto ask_of = [&](std::string_view model) {
         asked = Load{};
         for (const Placement& placement : round) {
@@ -249,7 +249,8 @@ bool visit_ever(LimitScope scope, bool is_lending, const LimitEverAt& at, EverVi
 
 }  // namespace
 
-// What nothing runs in the way of comes first; then what other queues do not lend.
+// First the maxima of the queues, then what other queues do not lend, then the limits of the pool
+// and of the namespace.
 void visit_limits_ever(const LimitEverAt& job, EverVisitor visit) {
     LimitEverAt at = job;
     for (at.queue = at.leaf; at.queue.exists(); at.queue = at.state.queue(at.queue).parent) {

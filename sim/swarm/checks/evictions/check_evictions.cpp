@@ -34,7 +34,7 @@ Checker::Places Checker::nominated_elsewhere(const std::vector<Evictions>& step,
         if (std::any_of(step.begin(), step.end(), is_for_it)) continue;
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
-            if (row.bind.state != BindState::claimed) continue;
+            if (row.bind.state != BindState::nominated) continue;
             out[row.facts.uid] = {after.node(row.node).facts.name, row.gpu_device};
         }
     }
@@ -56,7 +56,7 @@ void Checker::check_evictions(std::vector<Evictions>& step, const ClusterState& 
         bool is_new = false;
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
-            if (row.bind.state != BindState::claimed) continue;
+            if (row.bind.state != BindState::nominated) continue;
             if (!reference_.nominated_before(row.facts.uid).empty()) continue;
             is_new = true;
             nominated_in_this_step[row.facts.uid] = {after.node(row.node).facts.name,
@@ -66,7 +66,7 @@ void Checker::check_evictions(std::vector<Evictions>& step, const ClusterState& 
         ReferenceModel then = without_terminating(of.before, after, after.job(id));
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
-            if (row.bind.state != BindState::claimed) continue;
+            if (row.bind.state != BindState::nominated) continue;
             nominate(then, row.facts.uid, {after.node(row.node).facts.name, row.gpu_device});
         }
         for (std::size_t later = i + 1; later < step.size(); ++later) {

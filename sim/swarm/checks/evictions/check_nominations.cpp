@@ -64,7 +64,7 @@ Wish Checker::check_nominated_nodes(const JobRow& row, const ClusterState& after
     Wish out;
     Gang gang = reference_.gang_of(row.key);
     for (const PodId id : row.pods) {
-        if (after.pod(id).bind.state != BindState::claimed) continue;
+        if (after.pod(id).bind.state != BindState::nominated) continue;
         out.like = after.pod(id).facts;
         gang.hold(out.like.role);
         ++out.ranks;
@@ -133,7 +133,7 @@ void Checker::check_nominations(const ClusterState& state) {
         PodFacts like;
         for (const PodId pod_id : job.pods) {
             const PodRow& pod = state.pod(pod_id);
-            if (pod.bind.state != BindState::claimed) continue;
+            if (pod.bind.state != BindState::nominated) continue;
             like = pod.facts;
             ask.add(amounts_of(like.request));
             then.pods.at(like.uid).nominated_node.clear();

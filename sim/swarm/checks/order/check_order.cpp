@@ -14,7 +14,7 @@ void Checker::record_new_nominations(const ClusterState& after) {
     for (const JobId id : after.nominations.nominated_jobs()) {
         for (const PodId pod_id : after.job(id).pods) {
             const PodRow& pod = after.pod(pod_id);
-            if (pod.bind.state == BindState::claimed &&
+            if (pod.bind.state == BindState::nominated &&
                 reference_.nominated_before(pod.facts.uid).empty()) {
                 nominated_pools_.insert(reference_.queue_of(pod.facts).pool);
             }

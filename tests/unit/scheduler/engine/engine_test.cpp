@@ -9,7 +9,7 @@
 namespace gpuctl::test {
 namespace {
 
-TEST(Engine, M1_pods_of_other_schedulers_hold_room) {
+TEST(Engine, pods_of_other_schedulers_hold_room) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts foreign = pod("theirs", "", 6);
@@ -24,7 +24,7 @@ TEST(Engine, M1_pods_of_other_schedulers_hold_room) {
     EXPECT_EQ(world.node_of("q"), "a");
 }
 
-TEST(Engine, M2_no_more_is_placed_than_is_allocatable) {
+TEST(Engine, no_more_is_placed_than_is_allocatable) {
     EngineWorld world;
     NodeFacts small = node("a", 8);
     small.allocatable = room(7);  // the node has 8, one is broken
@@ -35,7 +35,7 @@ TEST(Engine, M2_no_more_is_placed_than_is_allocatable) {
     EXPECT_EQ(world.why("p").front().reason, Reason::never_fits);
 }
 
-TEST(Engine, M3_a_pod_observed_before_its_node_holds_room_there) {
+TEST(Engine, a_pod_observed_before_its_node_holds_room_there) {
     EngineWorld world;
     PodFacts daemon = pod("daemon", "", 5);
     daemon.ours = false;
@@ -47,7 +47,7 @@ TEST(Engine, M3_a_pod_observed_before_its_node_holds_room_there) {
     EXPECT_EQ(world.node_of("p"), "");
 }
 
-TEST(Engine, M3_pod_slots_stay_free_for_daemon_sets) {
+TEST(Engine, pod_slots_stay_free_for_daemon_sets) {
     EngineWorld world;
     NodeFacts tight = node("a", 8);
     tight.allocatable.pods = 3;  // two slots are reserved
@@ -87,7 +87,7 @@ TEST(Engine, a_pod_that_ended_holds_nothing) {
     EXPECT_EQ(world.node_of("new"), "a");
 }
 
-TEST(Engine, M10_an_assumed_pod_holds_however_late_the_watch_is) {
+TEST(Engine, an_assumed_pod_holds_however_late_the_watch_is) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 8));
@@ -102,7 +102,7 @@ TEST(Engine, M10_an_assumed_pod_holds_however_late_the_watch_is) {
     EXPECT_EQ(world.node_of("q"), "");
 }
 
-TEST(Engine, M11_two_pods_of_one_plan_do_not_get_the_same_room) {
+TEST(Engine, two_pods_of_one_plan_do_not_get_the_same_room) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(node("b", 1));
@@ -113,7 +113,7 @@ TEST(Engine, M11_two_pods_of_one_plan_do_not_get_the_same_room) {
     EXPECT_EQ(world.node_of("r"), "");
 }
 
-TEST(Engine, M20_gated_and_terminating_pods_are_not_placed) {
+TEST(Engine, gated_and_terminating_pods_are_not_placed) {
     EngineWorld world;
     world.add(node("a", 8));
     PodFacts gated = pod("gated", "gated", 1);
@@ -132,7 +132,7 @@ TEST(Engine, M20_gated_and_terminating_pods_are_not_placed) {
     EXPECT_EQ(world.node_of("gated"), "a");
 }
 
-TEST(Engine, M6_a_pod_bound_elsewhere_is_dropped_and_the_watch_wins) {
+TEST(Engine, a_pod_bound_elsewhere_is_dropped_and_the_watch_wins) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -226,7 +226,7 @@ TEST(Engine, observing_the_same_again_changes_nothing) {
     EXPECT_FALSE(world.engine.wants_plan());
 }
 
-TEST(Engine, M21_selectors_mean_what_kubernetes_means) {
+TEST(Engine, selectors_mean_what_kubernetes_means) {
     EngineWorld world;
     NodeFacts labelled = node("a", 8);
     labelled.labels = {{"disk", "ssd"}, {"size", "5"}, {"word", "five"}};
@@ -272,7 +272,7 @@ TEST(Engine, M21_selectors_mean_what_kubernetes_means) {
     EXPECT_TRUE(places(broken_or_good)) << "a broken term does not spoil the others";
 }
 
-TEST(Engine, M25_a_gpu_pod_never_goes_where_the_resource_is_missing) {
+TEST(Engine, a_gpu_pod_never_goes_where_the_resource_is_missing) {
     EngineWorld world;
     world.add(node("cpu-only", 0));
     NodeFacts amd = node("amd", 0);

@@ -198,13 +198,13 @@ TEST(Allowance, spent_allowance_is_refilled_with_time) {
     Allowance allowance;
     Instant now{1'000};
     std::int64_t taken = 0;
-    while (allowance.take(1'000'000, now)) ++taken;
+    while (allowance.spend(1'000'000, now)) ++taken;
     EXPECT_EQ(taken, Allowance::kSavedMost / 1'000'000);
-    EXPECT_FALSE(allowance.take(1, now));
+    EXPECT_FALSE(allowance.spend(1, now));
     now = now + Duration{100};
-    EXPECT_TRUE(allowance.take(1'000'000, now));
-    EXPECT_TRUE(allowance.take(1'000'000, now)) << "a fiftieth of 100 ms";
-    EXPECT_FALSE(allowance.take(1'000'000, now));
+    EXPECT_TRUE(allowance.spend(1'000'000, now));
+    EXPECT_TRUE(allowance.spend(1'000'000, now)) << "a fiftieth of 100 ms";
+    EXPECT_FALSE(allowance.spend(1'000'000, now));
 }
 
 }  // namespace

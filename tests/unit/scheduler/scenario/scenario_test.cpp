@@ -70,6 +70,7 @@
 #include <filesystem>
 
 #include "support/engine_world.hpp"
+#include "unit/scheduler/scenario/scenario_job.hpp"
 #include "unit/scheduler/scenario/scenario_parts.hpp"
 #include "unit/scheduler/scenario/scenario_policy.hpp"
 #include "wording/wording.hpp"
@@ -123,117 +124,13 @@ public:
 
 private:
     void add_node(const std::vector<std::string>& part) { world_.add(node_from(part)); }
-    static TopologyLevel level_named(const std::string& name) {
-        const auto level = topology_level_of(name, "", TopologyKeys{});
-        EXPECT_TRUE(level) << name;
-        return level.value_or(TopologyLevel::none);
-    }
     void add_job(const std::vector<std::string>& part) {
-        std::int64_t ranks = 1;
-        std::int64_t ranks_min = 0;  // of an elastic job
-        std::vector<SizeSpeed> speeds;
-        std::int64_t gpus = 0;
-        bool is_gang = false;
-        bool is_service = false;
-        PodFacts like = pod("x", part[0], 0);
-        like.queue = part[1] == "-" ? "" : part[1];
-        std::int64_t cores = 1, gib = 1, milli = 0, fpgas = 0;
-        std::int32_t shared = 0;
-        std::vector<std::string> ports;
-        for (std::size_t i = 2; i < part.size(); ++i) {
-            const auto next = [&] { return part.at(++i); };
-            if (part[i] == "gang" || part[i] == "pods") {
-                is_gang = part[i] == "gang";
-                const std::string size = next();
-                ranks = std::stoll(size.substr(0, size.find('x')));
-                gpus = std::stoll(size.substr(size.find('x') + 1));
-            } else if (part[i] == "elastic") {
-                is_gang = true;
-                const std::string size = next();
-                ranks_min = std::stoll(size);
-                ranks = std::stoll(size.substr(size.find('-') + 1));
-                gpus = std::stoll(size.substr(size.find('x') + 1));
-            } else if (part[i] == "speedup") {
-                speeds = speeds_from(next());
-            } else if (part[i] == "prio") {
-                like.priority = static_cast<std::int32_t>(std::stol(next()));
-            } else if (part[i] == "tenant") {
-                like.key.namespace_name = next();
-            } else if (part[i] == "model") {
-                name_models(next(), like.rules);
-            } else if (part[i] == "shared") {
-                shared = static_cast<std::int32_t>(std::stol(next()));
-            } else if (part[i] == "pool") {
-                like.pool = next();
-            } else if (part[i] == "cores") {
-                cores = std::stoll(next());
-            } else if (part[i] == "memory") {
-                gib = std::stoll(next());
-            } else if (part[i] == "part") {
-                milli = std::stoll(next());
-            } else if (part[i] == "required") {
-                like.rules.topology.required = level_named(next());
-            } else if (part[i] == "preferred") {
-                like.rules.topology.preferred = level_named(next());
-            } else if (part[i] == "spread") {
-                like.rules.topology.spread = level_named(next());
-            } else if (part[i] == "limit") {
-                like.run_time_max = Duration::seconds(std::stoll(next()));
-            } else if (part[i] == "expected") {
-                like.run_time_expected = Duration::seconds(std::stoll(next()));
-            } else if (part[i] == "preemptible") {
-                like.preemptible = true;
-            } else if (part[i] == "unsaid") {
-                like.preemptible_is_default = true;
-            } else if (part[i] == "fpgas") {
-                fpgas = std::stoll(next());
-            } else if (part[i] == "service") {
-                is_service = true;
-            } else if (part[i] == "never") {
-                like.preempts = false;
-            } else if (part[i] == "bare") {
-                like.has_controller = false;
-            } else if (part[i] == "checkpoint") {
-                like.checkpoint_interval = Duration{std::stoll(next())};
-            } else if (part[i] == "restart") {
-                like.restart_cost = Duration{std::stoll(next())};
-            } else if (part[i] == "grace") {
-                like.stop_grace = Duration::seconds(std::stoll(next()));
-            } else if (part[i] == "gated") {
-                like.gated = true;
-            } else if (part[i] == "uses") {
-                like.unsupported = {next()};
-            } else if (part[i] == "port") {
-                ports.push_back(next());
-            } else if (part[i] == "volume") {
-                add_volume(next(), like.rules);
-            } else if (part[i] == "names") {
-                name_node(next(), like);
-            } else {
-                ADD_FAILURE() << "unknown word " << part[i];
-            }
+        const JobLine line{part};
+        for (PodFacts& one : line.pods()) jobs_[part[0]].push_back(std::move(one));
+        if (line.ranks_min > 0) elastic_.add(line.like, line.ranks_min, line.ranks, line.speeds);
+        if (line.is_service) {
+            elastic_.add(line.like, line.ranks, line.ranks, {}, JobKind::inference);
         }
-        like.runs_to_end = !is_service;
-        like.request = room(gpus, cores, 1, gib);
-        for (const std::string& port : ports) add_port(port, like.request);
-        if (fpgas > 0) like.request.extended = {{"example.com/fpga", fpgas}};
-        if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
-        if (shared > 0) {
-            like.request.gpus = {{"nvidia.com/gpu.shared", whole_gpus(gpus), {1, shared}}};
-        }
-        name_slices(like.request, like.rules.gpu_model);
-        like.rules.wants_whole_gpus = wants_whole_gpus(like.request);
-        for (std::int64_t rank = 0; rank < ranks; ++rank) {
-            PodFacts one = like;
-            one.uid = one.key.name = part[0] + "-" + std::to_string(rank);
-            one.rank = static_cast<std::int32_t>(rank);
-            one.gang = is_gang;
-            one.gang_min = is_gang ? static_cast<std::int32_t>(ranks) : 0;
-            if (ranks_min > 0) one.gang_min = static_cast<std::int32_t>(ranks_min);
-            jobs_[part[0]].push_back(one);
-        }
-        if (ranks_min > 0) elastic_.add(like, ranks_min, ranks, speeds);
-        if (is_service) elastic_.add(like, ranks, ranks, {}, JobKind::inference);
     }
     void add_foreign(const std::vector<std::string>& part) {
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));
@@ -250,6 +147,11 @@ private:
         world_.show(uid);
     }
     void act(const std::vector<std::string>& part) {
+        const bool is_known = act_on_job(part) || act_on_pods(part) || answer(part) ||
+                              act_on_node(part) || pass_time(part);
+        if (!is_known) ADD_FAILURE() << "unknown action " << part[0];
+    }
+    bool act_on_job(const std::vector<std::string>& part) {
         const std::string& verb = part[0];
         if (verb == "submit") {
             world_.now = world_.now + Duration{1};
@@ -258,46 +160,70 @@ private:
                 one.created_at = world_.now;
                 world_.add(one);
             }
-        } else if (verb == "plan") {
-            world_.plan();
-        } else if (verb == "run") {
-            world_.run();
-        } else if (verb == "finish" || verb == "delete" || verb == "terminate") {
-            // All pods of a job, or one.
-            const std::string of =
-                jobs_.contains(part[1]) ? part[1] : part[1].substr(0, part[1].rfind('-'));
-            for (const PodFacts& one : jobs_.at(of)) {
-                if (of != part[1] && one.key.name != part[1]) continue;
-                if (verb == "delete") {
-                    world_.remove_pod(one.uid);
-                    continue;
-                }
-                PodFacts& facts = world_.pods.at(one.uid);
-                if (verb == "finish") {
-                    facts.phase = PodPhase::succeeded;
-                    facts.finished_at = world_.now;
-                }
-                if (verb == "terminate") facts.terminating = true;
-                world_.show(one.uid);
-            }
         } else if (verb == "withdraw") {  // its user deletes it, and its workload is deleted
             world_.send(
                 JobDeleteRequested{{jobs_.at(part[1]).front().key.namespace_name, part[1]}});
             for (const DeleteWorkload& removal : world_.sent<DeleteWorkload>()) {
                 world_.send(WorkloadOutcome{removal.id, removal.key, true, false, "", {}});
             }
-        } else if (verb == "start") {  // its containers run, or those of one pod of it
+        } else if (verb == "ungate") {
+            for (const PodFacts& one : jobs_.at(part[1])) {
+                world_.pods.at(one.uid).gated = false;
+                world_.show(one.uid);
+            }
+        } else {
+            return false;
+        }
+        return true;
+    }
+    bool act_on_pods(const std::vector<std::string>& part) {
+        const std::string& verb = part[0];
+        if (verb == "finish" || verb == "delete" || verb == "terminate") {
+            end_pods(verb, part[1]);
+        } else if (verb == "start") {  // the containers of a job run, or those of one of its pods
             const auto job = jobs_.find(part[1]);
-            if (job == jobs_.end()) return start(part[1]);
-            for (const PodFacts& one : job->second) start(one.uid);
+            if (job == jobs_.end()) {
+                start(part[1]);
+            } else {
+                for (const PodFacts& one : job->second) start(one.uid);
+            }
         } else if (verb == "stop") {  // all evicted pods terminate, or one; created again
-            if (part.size() > 1) return stop(part[1]);
-            while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
+            if (part.size() > 1) {
+                stop(part[1]);
+            } else {
+                while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
+            }
         } else if (verb == "lose") {  // a pod goes with its node, and is created again
             lose(part[1]);
         } else if (verb == "vanish") {  // and is not created again
             world_.remove_pod(part[1]);
-        } else if (verb == "budget" || verb == "forbid") {  // answers to the eviction of a pod
+        } else {
+            return false;
+        }
+        return true;
+    }
+    // All pods of a job, or one.
+    void end_pods(const std::string& verb, const std::string& name) {
+        const std::string of = jobs_.contains(name) ? name : name.substr(0, name.rfind('-'));
+        for (const PodFacts& one : jobs_.at(of)) {
+            if (of != name && one.key.name != name) continue;
+            if (verb == "delete") {
+                world_.remove_pod(one.uid);
+                continue;
+            }
+            PodFacts& facts = world_.pods.at(one.uid);
+            if (verb == "finish") {
+                facts.phase = PodPhase::succeeded;
+                facts.finished_at = world_.now;
+            }
+            if (verb == "terminate") facts.terminating = true;
+            world_.show(one.uid);
+        }
+    }
+    // Answers of the API server and of controllers.
+    bool answer(const std::vector<std::string>& part) {
+        const std::string& verb = part[0];
+        if (verb == "budget" || verb == "forbid") {  // answers to the eviction of a pod
             world_.answer_eviction(
                 part[1], verb == "budget" ? EvictResult::disruption_budget : EvictResult::refused);
         } else if (verb == "resize") {  // the controllers apply the requested sizes
@@ -309,12 +235,16 @@ private:
                 part[1], verb == "resize-fails" ? ResizeResult::failed : ResizeResult::refused);
         } else if (verb == "has-size") {  // another user changed it before
             world_.answer_resize(part[1], ResizeResult::other_size, std::stoi(part[2]));
-        } else if (verb == "ungate") {
-            for (const PodFacts& one : jobs_.at(part[1])) {
-                world_.pods.at(one.uid).gated = false;
-                world_.show(one.uid);
-            }
-        } else if (verb == "cordon" || verb == "uncordon") {
+        } else if (verb == "refuse" || verb == "fail") {
+            world_.answer(part[1], verb == "refuse" ? BindResult::refused : BindResult::failed);
+        } else {
+            return false;
+        }
+        return true;
+    }
+    bool act_on_node(const std::vector<std::string>& part) {
+        const std::string& verb = part[0];
+        if (verb == "cordon" || verb == "uncordon") {
             NodeFacts facts = world_.nodes.at(part[1]);
             facts.unschedulable = verb == "cordon";
             world_.add(facts);
@@ -326,14 +256,24 @@ private:
             world_.add(node_from({part.begin() + 1, part.end()}));
         } else if (verb == "leave") {
             world_.remove_node(part[1]);
-        } else if (verb == "refuse" || verb == "fail") {
-            world_.answer(part[1], verb == "refuse" ? BindResult::refused : BindResult::failed);
+        } else {
+            return false;
+        }
+        return true;
+    }
+    bool pass_time(const std::vector<std::string>& part) {
+        const std::string& verb = part[0];
+        if (verb == "plan") {
+            world_.plan();
+        } else if (verb == "run") {
+            world_.run();
         } else if (verb == "wait") {
             world_.now = world_.now + Duration{std::stoll(part[1])};
             world_.send(WokeUp{});
         } else {
-            ADD_FAILURE() << "unknown action " << verb;
+            return false;
         }
+        return true;
     }
     // The API server accepts its eviction, it terminates, and its controller creates a replacement.
     // By value: the name may be owned by what the answer removes.

@@ -153,7 +153,7 @@ TEST(Gang, the_reason_names_contradicting_sizes) {
     EXPECT_EQ(wording::sentence(world.why("g").front()), "its gang has 2 of 3 ranks");
 }
 
-TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
+TEST(Gang, half_bound_with_controllers_is_rolled_back) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -169,7 +169,7 @@ TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
 }
 
 // Regression: the gang was remembered as complete, and half of it kept its capacity.
-TEST(Gang, M24_a_gang_that_was_evicted_as_a_whole_starts_again_like_any_other) {
+TEST(Gang, a_gang_that_was_evicted_as_a_whole_starts_again_like_any_other) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));
@@ -190,7 +190,7 @@ TEST(Gang, M24_a_gang_that_was_evicted_as_a_whole_starts_again_like_any_other) {
 }
 
 // Regression: its round began from its nomination, before the rest of the gang was examined.
-TEST(Gang, M24_a_gang_placed_by_a_nomination_after_its_last_rank_ended_starts_like_any_other) {
+TEST(Gang, a_gang_placed_by_a_nomination_after_its_last_rank_ended_starts_like_any_other) {
     EngineWorld world;
     world.add(node("a", 1));
     world.add(node("b", 2));
@@ -255,7 +255,7 @@ TEST(Gang, a_gang_whose_binds_were_refused_is_retried_as_a_whole) {
     EXPECT_EQ(world.pending.size(), 2U);
 }
 
-TEST(Gang, M24_half_bound_bare_pods_are_held_reported_and_resumed_first) {
+TEST(Gang, half_bound_bare_pods_are_held_reported_and_resumed_first) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(node("b", 8));

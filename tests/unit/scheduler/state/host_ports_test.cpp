@@ -26,7 +26,7 @@ bool fit_together(std::vector<HostPort> first, std::vector<HostPort> second) {
     const Needs held = capacity.needs_of(one);
     const Needs asked = capacity.needs_of(two);
     EXPECT_TRUE(capacity.fits(0, asked));
-    capacity.take(0, held);
+    capacity.occupy(0, held);
     const bool fits = capacity.fits(0, asked);
     EXPECT_EQ(capacity.fitting(0, asked, 2), fits ? 1 : 0) << "each port once";
     capacity.give_back(0, held);

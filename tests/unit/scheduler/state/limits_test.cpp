@@ -59,16 +59,16 @@ struct Asked {
     [[nodiscard]] const JobRow& job() const {
         return state().job(state().jobs.find_job({"team-a", "j"}));
     }
-    [[nodiscard]] Load ask() const {
+    [[nodiscard]] Load requested_load() const {
         return load_of(state(), {job().pods.begin(), job().pods.end()});
     }
     [[nodiscard]] std::vector<LimitHit> hits() const {
         std::vector<LimitHit> out;
-        visit_limits(state(), job(), ask(), [&out](const LimitHit& hit) {
+        visit_limits(state(), job(), requested_load(), [&out](const LimitHit& hit) {
             out.push_back(hit);
             return true;
         });
-        visit_model_limits(state(), job(), ask(),
+        visit_model_limits(state(), job(), requested_load(),
                            [&out](const LimitHit& hit) { out.push_back(hit); });
         return out;
     }
@@ -111,7 +111,7 @@ TEST(Limits, a_hit_leaves_less_than_is_needed) {
 TEST(Limits, the_walk_ends_when_the_visitor_has_enough) {
     const Asked asked{tight()};
     int visits = 0;
-    visit_limits(asked.state(), asked.job(), asked.ask(),
+    visit_limits(asked.state(), asked.job(), asked.requested_load(),
                  [&visits](const LimitHit&) { return ++visits < 3; });
     EXPECT_EQ(visits, 3);
 }

@@ -47,7 +47,7 @@ TEST(PoolWork, equals_a_recount_of_all_jobs) {
                 part.left = Duration::seconds(rng.between(0, 9'000));
                 if (rng.chance(1, 2)) part.ends = now + Duration::seconds(rng.between(-200, 9'000));
                 part.soonest = now + Duration::seconds(rng.between(-900, 9'000));
-                work.note(id, part);
+                work.set_part(id, part);
                 jobs[id] = part;
             }
             work.advance(now);
@@ -63,11 +63,11 @@ TEST(PoolWork, equals_a_recount_of_all_jobs) {
 
 TEST(PoolWork, an_overdue_job_has_no_remaining_work) {
     PoolWork work;
-    work.note(JobId{1}, {PoolId{0},
-                         whole_gpus(8),
-                         {},
-                         kBegin + Duration::seconds(10),
-                         kBegin + Duration::seconds(10)});
+    work.set_part(JobId{1}, {PoolId{0},
+                             whole_gpus(8),
+                             {},
+                             kBegin + Duration::seconds(10),
+                             kBegin + Duration::seconds(10)});
     work.advance(kBegin);
     EXPECT_EQ(work.rest(PoolId{0}, kBegin, whole_gpus(8)), Duration::seconds(10));
     const Instant later = kBegin + Duration::seconds(11);
@@ -79,10 +79,10 @@ TEST(PoolWork, an_overdue_job_has_no_remaining_work) {
 TEST(PoolWork, a_start_changes_no_pool_and_a_new_or_removed_job_does) {
     PoolWork work;
     PoolWork::Part part{PoolId{0}, whole_gpus(8), Duration::seconds(100), {}, kBegin};
-    EXPECT_EQ(work.note(JobId{1}, part), PoolId{0});
-    EXPECT_FALSE(work.note(JobId{1}, part).exists());
+    EXPECT_EQ(work.set_part(JobId{1}, part), PoolId{0});
+    EXPECT_FALSE(work.set_part(JobId{1}, part).exists());
     part.ends = kBegin + Duration::seconds(100);
-    EXPECT_FALSE(work.note(JobId{1}, part).exists());
+    EXPECT_FALSE(work.set_part(JobId{1}, part).exists());
     EXPECT_EQ(work.forget(JobId{1}), PoolId{0});
     EXPECT_FALSE(work.forget(JobId{1}).exists());
 }

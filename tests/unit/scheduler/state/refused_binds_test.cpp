@@ -6,7 +6,7 @@
 namespace gpuctl::test {
 namespace {
 
-TEST(Engine, M6_a_refused_bind_is_tried_again_after_the_longest_pause_and_not_before) {
+TEST(Engine, a_refused_bind_is_tried_again_after_the_longest_pause_and_not_before) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 1));
@@ -29,7 +29,7 @@ TEST(Engine, M6_a_refused_bind_is_tried_again_after_the_longest_pause_and_not_be
     }
 }
 
-TEST(Engine, M6_a_refused_bind_is_tried_again_at_once_when_the_pod_changes) {
+TEST(Engine, a_refused_bind_is_tried_again_at_once_when_the_pod_changes) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("p", "p", 1));

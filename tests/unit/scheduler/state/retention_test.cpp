@@ -15,7 +15,7 @@ class RetentionTest : public testing::Test {
 protected:
     RetentionTest() { world.add(node("a", 8)); }
 
-    void keep(std::int32_t detailed, std::int32_t maximum, Duration find_reservation) {
+    void set_retention(std::int32_t detailed, std::int32_t maximum, Duration find_reservation) {
         Policy policy;
         policy.finished_jobs_detailed = detailed;
         policy.finished_jobs_maximum = maximum;
@@ -98,7 +98,7 @@ protected:
 
 TEST_F(RetentionTest,
        the_newest_jobs_are_kept_in_full_older_ones_as_a_summary_and_the_rest_is_removed) {
-    keep(2, 4, Duration::seconds(3'600));
+    set_retention(2, 4, Duration::seconds(3'600));
     for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) finish(name);
     EXPECT_FALSE(is_in_full("a4"));
     EXPECT_TRUE(is_in_full("a5"));
@@ -112,7 +112,7 @@ TEST_F(RetentionTest,
 }
 
 TEST_F(RetentionTest, a_summary_is_found_by_index_as_by_a_search_of_all) {
-    keep(1, 4, Duration::seconds(3'600));
+    set_retention(1, 4, Duration::seconds(3'600));
     for (const char* name : {"a1", "a2", "a3"}) finish(name);
     PodFacts lone = pod("lone-pod", "", 1);
     lone.job = "Operator.6d8f:made";
@@ -146,7 +146,7 @@ TEST_F(RetentionTest, a_summary_is_found_by_index_as_by_a_search_of_all) {
 }
 
 TEST_F(RetentionTest, a_running_or_waiting_job_is_kept_whatever_its_age) {
-    keep(0, 0, Duration::seconds(10));
+    set_retention(0, 0, Duration::seconds(10));
     make("runs");
     world.add(rank_of("runs"));
     world.run();
@@ -164,7 +164,7 @@ TEST_F(RetentionTest, a_running_or_waiting_job_is_kept_whatever_its_age) {
 }
 
 TEST_F(RetentionTest, the_age_counts_from_the_end_and_a_wake_up_is_requested_in_time) {
-    keep(10, 10, Duration::seconds(3'600));
+    set_retention(10, 10, Duration::seconds(3'600));
     finish("old");
     const Instant ended = world.pods.at("old-0").finished_at;
     const auto wakes = world.sent<WakeAt>();
@@ -181,7 +181,7 @@ TEST_F(RetentionTest, the_age_counts_from_the_end_and_a_wake_up_is_requested_in_
 }
 
 TEST_F(RetentionTest, a_node_whose_clock_is_ahead_keeps_no_job_for_longer) {
-    keep(10, 10, Duration::seconds(3'600));
+    set_retention(10, 10, Duration::seconds(3'600));
     make("ahead");
     world.add(rank_of("ahead"));
     world.run();
@@ -196,7 +196,7 @@ TEST_F(RetentionTest, a_node_whose_clock_is_ahead_keeps_no_job_for_longer) {
 }
 
 TEST_F(RetentionTest, a_summary_has_what_users_look_for) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     make("llm");
     PodFacts first = rank_of("llm");
     world.add(first);
@@ -231,7 +231,7 @@ TEST_F(RetentionTest, a_summary_has_what_users_look_for) {
 }
 
 TEST_F(RetentionTest, a_summary_names_the_first_of_many_nodes) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     for (int i = 0; i < 9; ++i) world.add(node("n" + std::to_string(i), 8));
     for (int i = 0; i < 9; ++i) {
         PodFacts facts = pod("p" + std::to_string(i), "Job:wide", 1);
@@ -245,7 +245,7 @@ TEST_F(RetentionTest, a_summary_names_the_first_of_many_nodes) {
 }
 
 TEST_F(RetentionTest, adapters_are_asked_to_drop_the_details_of_a_summarized_job) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     make("llm");
     world.add(rank_of("llm"));
     world.run();
@@ -258,7 +258,7 @@ TEST_F(RetentionTest, adapters_are_asked_to_drop_the_details_of_a_summarized_job
 }
 
 TEST_F(RetentionTest, a_name_is_taken_until_the_summary_is_removed) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     finish("llm");
     ASSERT_NE(summary("llm"), nullptr);
     const std::size_t created = world.sent<CreateWorkload>().size();
@@ -274,7 +274,7 @@ TEST_F(RetentionTest, a_name_is_taken_until_the_summary_is_removed) {
 }
 
 TEST_F(RetentionTest, a_job_that_was_never_created_leaves_its_name_free) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     submit("llm");
     world.send(WorkloadOutcome{creation("llm"), {"team-a", "llm"}, false, false, "forbidden"});
     ASSERT_NE(summary("llm"), nullptr);
@@ -286,7 +286,7 @@ TEST_F(RetentionTest, a_job_that_was_never_created_leaves_its_name_free) {
 }
 
 TEST_F(RetentionTest, a_summary_can_be_deleted_and_its_object_is) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     finish("llm");
     world.send(JobDeleteRequested{{"team-a", "llm"}, false});
     const auto deletions = in_last<DeleteWorkload>();
@@ -302,7 +302,7 @@ TEST_F(RetentionTest, a_summary_can_be_deleted_and_its_object_is) {
 }
 
 TEST_F(RetentionTest, a_refused_deletion_leaves_the_summary_unchanged) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     finish("llm");
     const std::string before = to_archive(*summary("llm"));
     world.send(JobDeleteRequested{{"team-a", "llm"}, false});
@@ -314,7 +314,7 @@ TEST_F(RetentionTest, a_refused_deletion_leaves_the_summary_unchanged) {
 }
 
 TEST_F(RetentionTest, a_pod_of_a_summarized_job_that_is_reported_again_changes_nothing) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     finish("llm");
     restart();
     const std::size_t runs = state().run_times.history().owners().at(0).runs.size();
@@ -335,7 +335,7 @@ TEST_F(RetentionTest, a_pod_of_a_summarized_job_that_is_reported_again_changes_n
 }
 
 TEST_F(RetentionTest, a_job_that_was_not_submitted_here_lasts_as_long_as_its_pods) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     world.add(pod("p1", "Job:train", 1));
     world.add(pod("p2", "Job:train", 1));
     world.run();
@@ -352,7 +352,7 @@ TEST_F(RetentionTest, a_job_that_was_not_submitted_here_lasts_as_long_as_its_pod
 }
 
 TEST_F(RetentionTest, another_pod_of_the_same_name_is_another_job) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     world.add(pod("uid-1", "", 1));
     world.pods.at("uid-1").key.name = "lone";
     world.show("uid-1");
@@ -371,7 +371,7 @@ TEST_F(RetentionTest, another_pod_of_the_same_name_is_another_job) {
 }
 
 TEST_F(RetentionTest, another_pod_of_a_summarized_job_continues_the_job) {
-    keep(0, 10, Duration::seconds(3'600));
+    set_retention(0, 10, Duration::seconds(3'600));
     std::vector<PodFacts> ranks = gang("Job:train", 2, 1);
     for (PodFacts& rank : ranks) rank.controller_uid = "job-object";
     world.add(ranks);
@@ -422,7 +422,7 @@ TEST_F(RetentionTest, nothing_is_summarized_before_all_that_exists_was_reported)
 }
 
 TEST_F(RetentionTest, a_job_that_is_removed_and_reported_again_is_counted_once) {
-    keep(0, 1, Duration::seconds(3'600));
+    set_retention(0, 1, Duration::seconds(3'600));
     world.add(pod("p1", "Job:one", 1));
     world.run();
     end("p1", PodPhase::succeeded);
@@ -443,7 +443,7 @@ TEST_F(RetentionTest, a_job_that_is_removed_and_reported_again_is_counted_once) 
 }
 
 TEST_F(RetentionTest, a_summary_takes_less_than_a_kilobyte_in_memory_and_in_an_image) {
-    keep(0, 100'000, Duration::seconds(3'600));
+    set_retention(0, 100'000, Duration::seconds(3'600));
     for (int i = 0; i < 100; ++i) finish("a-job-of-an-ordinary-name-" + std::to_string(i));
     ASSERT_EQ(state().jobs.finished_jobs().by_key().size(), 100U);
     const FinishedJob& one = state().jobs.finished_jobs().by_key().begin()->second;

@@ -21,10 +21,10 @@ RunTimeQuestion question(std::int64_t gpus, std::int64_t limit_s, std::int64_t e
 TEST(RunTimeHistory, few_runs_give_no_band_narrower_than_the_limit) {
     RunTimeHistory history;
     EXPECT_EQ(history.predict(question(1, 100)).basis, RunTimeBasis::limit);
-    for (int i = 0; i < 8; ++i) history.note(kOwner, run(1, 100, 10 + i));
+    for (int i = 0; i < 8; ++i) history.add_run(kOwner, run(1, 100, 10 + i));
     EXPECT_EQ(history.predict(question(1, 100)).high, Duration::seconds(100));
     EXPECT_EQ(history.predict(question(1, 100)).low, Duration{});
-    history.note(kOwner, run(1, 100, 18));  // the ninth: 9 of 10 fall below the largest
+    history.add_run(kOwner, run(1, 100, 18));  // the ninth: 9 of 10 fall below the largest
     const RunTimePrediction nine = history.predict(question(1, 100));
     EXPECT_EQ(nine.high, Duration::seconds(18));
     EXPECT_EQ(nine.low, Duration::seconds(10));
@@ -34,9 +34,9 @@ TEST(RunTimeHistory, few_runs_give_no_band_narrower_than_the_limit) {
 
 TEST(RunTimeHistory, uses_the_runs_of_the_most_similar_jobs) {
     RunTimeHistory history;
-    history.note(kOwner, run(1, 100, 10));
-    history.note(kOwner, run(4, 100, 40));
-    history.note(kOwner, run(4, 500, 400));
+    history.add_run(kOwner, run(1, 100, 10));
+    history.add_run(kOwner, run(4, 100, 40));
+    history.add_run(kOwner, run(4, 500, 400));
     EXPECT_EQ(history.predict(question(4, 500)).basis, RunTimeBasis::same_job);
     EXPECT_EQ(history.predict(question(4, 500)).likely, Duration::seconds(400));
     EXPECT_EQ(history.predict(question(4, 600)).basis, RunTimeBasis::same_size);
@@ -63,7 +63,7 @@ TEST(RunTimeHistory, band_covers_eight_of_ten_runs_of_any_distribution) {
             const Duration next = Duration::seconds(draw(kind));
             const RunTimePrediction predicted = history.predict(question(1, 2'000'000));
             if (predicted.low <= next && next <= predicted.high) ++inside;
-            history.note(kOwner, {whole_gpus(1), Duration::seconds(2'000'000), next});
+            history.add_run(kOwner, {whole_gpus(1), Duration::seconds(2'000'000), next});
         }
         EXPECT_GE(inside, rounds * 79 / 100) << "distribution " << kind;
         if (kind == 0) {  // and it is no wider than necessary if no two runs are equal
@@ -75,12 +75,12 @@ TEST(RunTimeHistory, band_covers_eight_of_ten_runs_of_any_distribution) {
 TEST(RunTimeHistory, memory_is_bounded) {
     RunTimeHistory history;
     for (std::uint32_t owner = 0; owner <= RunTimeHistory::kOwnersMax; ++owner) {
-        history.note(TenantId{owner}, run(1, 100, 10));
+        history.add_run(TenantId{owner}, run(1, 100, 10));
     }
     EXPECT_EQ(history.predict({TenantId{0}, whole_gpus(1), {}, {}}).runs, 0)
         << "the owner without runs for the longest time";
     EXPECT_EQ(history.predict({TenantId{1}, whole_gpus(1), {}, {}}).runs, 1);
-    for (int i = 0; i < 100; ++i) history.note(kOwner, run(1, 100, 10));
+    for (int i = 0; i < 100; ++i) history.add_run(kOwner, run(1, 100, 10));
     EXPECT_EQ(history.predict(question(1, 100)).runs, 64);
 }
 

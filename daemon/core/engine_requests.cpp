@@ -90,7 +90,7 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
         notify(&ports::EngineObserver::on_turned_away);
         co_return make_error(ErrorCode::TooManyRequests,
                              "more than " + std::to_string(settings_.queue_max) +
-                                 "events wait for the scheduler; retry in a second");
+                                 " events wait for the scheduler; retry in a second");
     }
     const std::shared_ptr<Waiter> waiter = item.waiter;
     mailbox_.push_back(std::move(item));

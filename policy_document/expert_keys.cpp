@@ -184,11 +184,13 @@ const std::vector<Key<PreemptionPolicy>>& expert_preemption_keys() {
 template <>
 const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
     static const std::vector<Key<PreemptionPolicy>> table = {
-        choice("victims", &PreemptionPolicy::victims,
-               {{"lowerPriority", PreemptionVictims::lower_priority},
-                {"preemptible", PreemptionVictims::preemptible}},
-               "pods preempted for higher priority: lowerPriority (all that do not say no) or "
-               "preemptible"),
+        choice(
+            "victims", &PreemptionPolicy::victims,
+            {{"lowerPriority", PreemptionVictims::lower_priority},
+             {"preemptible", PreemptionVictims::preemptible}},
+            "pods preempted for higher priority: lowerPriority (all that do not opt out; jobs of "
+            "gpuctl create above priority low must opt in) or preemptible (those that opt in, "
+            "and pods of low priority)"),
         moved<PreemptionPolicy>("mode", "has moved to expert.pools[].preemption.mode"),
         moved<PreemptionPolicy>("slowdownPercent",
                                 "has moved to expert.pools[].preemption.slowdownPercent"),

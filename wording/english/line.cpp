@@ -6,8 +6,6 @@
 namespace gpuctl::wording::english {
 namespace {
 
-using amounts::span;
-
 // A reservation holds for as long as nothing else changes.
 constexpr const char* kUnless =
     " (if running jobs use up their run-time limits and no other job becomes head of line)";
@@ -46,7 +44,8 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
     const std::string rest = fact.rest ? " for another " + span(*fact.rest) : "";
     switch (fact.why) {
         case fact::NotEvicted::not_preemptible:
-            return "are not preemptible (preemptible: false)" + how_to_allow(fact.holders);
+            return "are not preemptible (preemptible: false, the default of gpuctl jobs above "
+                   "priority low; preemptible: true would allow it)";
         case fact::NotEvicted::not_stated:
             return "are not marked as preemptible (preemptible: true)" + how_to_allow(fact.holders);
         case fact::NotEvicted::not_stated_in_pool:
@@ -79,7 +78,10 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
 std::string words(const fact::ShortJobsFirst& fact) {
     return std::to_string(fact.percent) + " % of pool " + fact.pool +
            " are reserved for jobs shorter than " + span(fact.run_time) +
-           "; by its limit and the past jobs of its namespace this job runs longer";
+           "; by its limit and the past jobs of its namespace this job runs longer; a maxRunTime "
+           "of at most " +
+           span(fact.run_time) + " makes it short, and after a wait of " + span(fact.wait_maximum) +
+           " (waitMaximum) the reserve no longer counts for it";
 }
 
 std::string words(const fact::HeadOfLine& fact) {
@@ -116,7 +118,8 @@ std::string words(const fact::HeadUnderLimit& fact) {
 
 std::string words(const fact::LimitReservedForHead& fact) {
     return "; it preempts no job: quota freed under the limit of " + holder_of(fact.holder) +
-           " is reserved for the head-of-line job " + fact.head;
+           " is reserved for the head-of-line job " + fact.head +
+           "; raise that limit, or wait until that job has started";
 }
 
 std::string words(const fact::LimitReserved& fact) {

@@ -18,9 +18,10 @@ namespace gpuctl::fact {
 struct ShortJobsFirst {
     std::int64_t percent = 0;
     std::string pool;
-    Duration run_time;  // jobs with a shorter run time are short
+    Duration run_time;      // jobs with a shorter run time are short
+    Duration wait_maximum;  // the share does not count for jobs that have waited this long
 };
-BOOST_DESCRIBE_STRUCT(ShortJobsFirst, (), (percent, pool, run_time))
+BOOST_DESCRIBE_STRUCT(ShortJobsFirst, (), (percent, pool, run_time, wait_maximum))
 
 // The job is at the head of the line, and its start time is unknown.
 struct HeadOfLine {

@@ -38,14 +38,18 @@ struct Waiting {
     GpuMilli ask;             // request of `pods`
     std::set<PodId> surplus;  // ranks of elastic jobs above the minimum, which need no consent
     bool is_behind_reservation = false;
+    // Windows that the job may not run in or into: evictions on their nodes would not help it.
+    WindowSet barred = 0;
     // If the job lacks room, pods on nodes that it may never use do not count. Null: a limit blocks
     // it, and pods on any node may count against the limit.
     const PlacementRules* only_on = nullptr;
 };
 
 bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
-    return waiting.only_on == nullptr ||
-           first_refusal(*waiting.only_on, state.node(node).facts) == NodeRefusal::none;
+    if (waiting.only_on == nullptr) return true;
+    const NodeRow& row = state.node(node);
+    return (row.windows & waiting.barred) == 0 &&
+           first_refusal(*waiting.only_on, row.facts) == NodeRefusal::none;
 }
 
 // For a job behind a reservation, pods are evicted only on nodes without reserved capacity
@@ -115,6 +119,10 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const Load ask = load_of(state, ready.pods);
     Waiting out{id, ready.pods, ask.gpus, {}, is_behind_reservation(state, id)};
+    if (state.maintenance.has_windows()) {
+        out.barred =
+            state.maintenance.barred(state.maintenance.stay_of(job, ready.pods), state.now());
+    }
     if (!shrink::may_try(state, job, ask)) return out;
     Candidates candidates;
     shrink::find_surplus(state, job, ask, candidates);
@@ -308,7 +316,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     }
     std::string head_name;
     if (waiting.is_behind_reservation) {
-        head_name = shown_name(state.job(state.pool(job.pool).reservations.head.job).key);
+        head_name = to_string(state.job(state.pool(job.pool).reservations.head.job).key);
     }
     std::vector<Fact>& facts = out.front().facts;
     add_not_evicted(state, held_on_loan(state, waiting), fact::Holders::over_guarantee, head_name,

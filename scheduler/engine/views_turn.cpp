@@ -39,7 +39,7 @@ TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line
         out.time = RemainingWork{}.remaining_time(state, job);
         // Without runs to learn from, the remaining time of a job that has not run is 0, whatever
         // its limit. An order by size counts that as the shortest time that it distinguishes
-        // (policy/remaining_work.hpp).
+        // (scheduler/policy/remaining_work.hpp).
         out.is_known = out.is_declared || has_past_runs(state, about);
         const bool counts_sizes = pool.preemption.mode != PreemptionMode::due;
         if (!out.is_known && counts_sizes) out.time = std::max(out.time, kShortestFelt);

@@ -4,7 +4,8 @@ import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "lib"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "lib"))
 from run_tests import Tally, compare_decisions, problem_with_decisions  # noqa: E402
 
 GOLDEN = "1..20 aa\n21..40 bb\n41..60 cc\n"
@@ -29,6 +30,11 @@ class Decisions(unittest.TestCase):
 
     def test_a_run_that_lists_nothing_is_a_problem(self):
         self.assertEqual(problem_with_decisions({}, GOLDEN), "the run listed no decisions")
+
+    def test_the_recorded_list_has_no_hash_twice(self):
+        recorded = (ROOT / "tests" / "golden" / "decisions.txt").read_text()
+        blocks = dict(line.split() for line in recorded.splitlines())
+        self.assertEqual(problem_with_decisions(blocks, recorded), "")
 
     def test_a_violation_is_not_reported_twice(self):
         tally = Tally()

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "bench/simulate/decisions.hpp"
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/trace.hpp"
-#include "scheduler/base/hash.hpp"
 #include "scheduler/base/seeded_faults.hpp"
 #include "text/hex.hpp"
 
@@ -119,34 +119,14 @@ std::string repeat_command(const Arguments& arguments, const Failure& failure) {
     return command;
 }
 
-struct DecisionBlock {
-    std::string seeds;  // "1..20"
-    std::string hash;
-};
-
-// One hash per block of seeds, so that two lists show where decisions begin to differ.
-std::vector<DecisionBlock> decision_blocks(const Arguments& arguments, const RunReport& report) {
-    const std::vector<std::uint64_t>& hashes = report.decisions_by_seed;
-    const std::size_t block = arguments.decisions_block;
-    std::vector<DecisionBlock> out;
-    for (std::size_t i = 0; i < hashes.size(); i += block) {
-        const std::size_t end = std::min(i + block, hashes.size());
-        std::uint64_t all = 0;
-        for (std::size_t at = i; at < end; ++at) all = hash64(std::to_string(hashes[at]), all);
-        out.push_back({std::to_string(arguments.run.first + i) + ".." +
-                           std::to_string(arguments.run.first + end - 1),
-                       text::hex16(all)});
-    }
-    return out;
-}
-
-void print_json(const Arguments& arguments, const RunReport& report) {
+void print_json(const Arguments& arguments, const RunReport& report,
+                const DecisionList& decisions) {
     nlohmann::ordered_json out;
     out["seeds"] = report.seeds;
     out["seedsTwice"] = report.seeds_twice;
     out["history"] = text::hex16(report.history);
     out["decisions"] = text::hex16(report.decisions);
-    for (const DecisionBlock& block : decision_blocks(arguments, report)) {
+    for (const DecisionBlock& block : decisions.blocks) {
         out["decisionBlocks"][block.seeds] = block.hash;
     }
     out["seconds"] = report.seconds;
@@ -237,10 +217,15 @@ int run(int count, char** words) {
         return 0;
     }
     const RunReport report = run_seeds(arguments.run);
+    DecisionList decisions;
+    if (arguments.decisions_block > 0) {
+        decisions = list_decisions(arguments.run, report, arguments.decisions_block);
+        std::fputs(missing_text(decisions, arguments.run, report).c_str(), stderr);
+    }
     if (arguments.json) {
-        print_json(arguments, report);
+        print_json(arguments, report, decisions);
     } else if (arguments.decisions_block > 0) {
-        for (const DecisionBlock& block : decision_blocks(arguments, report)) {
+        for (const DecisionBlock& block : decisions.blocks) {
             std::printf("%s %s\n", block.seeds.c_str(), block.hash.c_str());
         }
     } else {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/simulate/decisions.hpp"
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/witness_seeds.hpp"
 #include "scheduler/base/seeded_faults.hpp"
@@ -68,6 +70,45 @@ TEST(NoSeededFault, the_same_build_is_clean_without_a_fault) {
     const RunReport report = run_with_fault("none", 1, 60);
     EXPECT_EQ(report.seeds, 60u);
     for (const Failure& failure : report.failures) ADD_FAILURE() << failure.what;
+}
+
+TEST(Decisions, a_block_with_a_seed_that_was_not_simulated_is_not_listed) {
+    RunOptions options;
+    options.first = 11;
+    RunReport report;
+    report.decisions_by_seed = {1, 2, 0, 4, 5, 6, 7};
+    const DecisionList list = list_decisions(options, report, 2);
+    ASSERT_EQ(list.blocks.size(), 3u);
+    EXPECT_EQ(list.blocks[0].seeds, "11..12");
+    EXPECT_EQ(list.blocks[1].seeds, "15..16");
+    EXPECT_EQ(list.blocks[2].seeds, "17..17");
+    EXPECT_EQ(list.left_out, 1u);
+    EXPECT_EQ(list.first_missing, 13u);
+    EXPECT_EQ(missing_text(list, options, report),
+              "seed 13 was not simulated; its block of decisions is not listed\n");
+    report.decisions_by_seed = {1, 2};
+    EXPECT_EQ(missing_text(list_decisions(options, report, 2), options, report), "");
+}
+
+TEST(Decisions, of_a_run_that_stops_at_a_violation_are_listed_up_to_there) {
+    ASSERT_TRUE(select_fault("skip_queue_maximum"));
+    RunOptions options;
+    options.last = 1'000;
+    options.list_decisions = true;
+    const RunReport report = run_seeds(options);
+    select_fault("none");
+    ASSERT_EQ(report.failures.size(), 1u);
+    const Failure& failure = report.failures.front();
+    const DecisionList list = list_decisions(options, report, 1);
+    std::set<std::string> hashes;
+    for (const DecisionBlock& block : list.blocks) hashes.insert(block.hash);
+    EXPECT_EQ(list.blocks.size(), failure.seed);
+    EXPECT_EQ(hashes.size(), failure.seed) << "no hash of nothing";
+    EXPECT_EQ(list.left_out, 1'000 - failure.seed);
+    EXPECT_EQ(list.first_missing, failure.seed + 1);
+    const std::string text = missing_text(list, options, report);
+    EXPECT_TRUE(text.starts_with("stopped at seed " + std::to_string(failure.seed) + ", step "))
+        << text;
 }
 
 }  // namespace

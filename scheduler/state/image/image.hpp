@@ -24,7 +24,7 @@ namespace gpuctl {
 
 // Enumerations of rows, by name in the layouts of files.
 inline std::vector<std::string_view> archive_enumerators(BindState) {
-    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // claimed: nominated
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // the last: nominated
 }
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)

@@ -17,7 +17,7 @@ namespace {
 // searched.
 constexpr std::int32_t kRefusalsMost = 2;
 // A nomination has failed if some victims have gone and the others could not be evicted in time:
-// then the former were stopped for nothing. For this time the job's other victims are spared. The
+// then the former were evicted in vain. For this time the job's other victims are spared. The
 // disruption budget may allow evictions long before kSparedFor is over, and the budget of evictions
 // limits what is stopped until then.
 constexpr Duration kSparedAfterRefusals = Duration::seconds(300);

@@ -84,7 +84,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
     std::string unsupported;      // what a rank asks for that is not built
     std::int32_t rank_last = -1;  // of those that hold
     bool is_ending = false;       // a rank succeeded
-    // Of an elastic job: ranks behind one that is not there yet wait for it, else the job would end
+    // Of an elastic job: ranks after a missing rank wait for it, otherwise the job would end
     // up with a gap that no size has.
     std::int32_t rank_next = 0;
     const bool in_order = state_.elastic.is_elastic(job);
@@ -257,8 +257,8 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
         mode |= run_time_step(job.run.time_max) << 8U;
         mode |= run_time_step(job.run.time_expected) << 16U;
     }
-    // One that holds something already is one job less, and so many GPUs nearer to the most that
-    // one job may have.
+    // A job that holds resources already counts for limits on jobs, and is nearer to the largest
+    // number of GPUs of one job.
     if (job.holding.pods > 0) mode |= 4U;
     if (state_.nominations.is_being_moved(job)) mode |= 16U;
     if (job.run.nears_wait_target) mode |= 64U;
@@ -290,7 +290,7 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
     add_anchors(job, ready, ask);
     if (!state_.accounts.budgets().empty())
         add_long(job.run.time_max.ms(), ask);  // it needs as much of them
-    // On which GPU model its others are is its own affair.
+    // A gang with ranks on a GPU model already is in a class of its own.
     const bool is_on_a_model =
         !ready.pods.empty() && !state_.gangs.models_of_gang(ready.pods.front()).empty();
     if (is_on_a_model) add_long(static_cast<std::int64_t>(job.arrival), ask);
@@ -323,7 +323,7 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
     return ask;
 }
 
-// Where its others are is part of the question for pods that are to be together or apart.
+// The nodes of its other pods are part of the question for pods that are to be together or apart.
 void WaitingJobs::add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const {
     if (job.holding.pods == 0 || ready.pods.empty()) return;
     const TopologyRules& rules =

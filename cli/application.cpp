@@ -93,8 +93,11 @@ Format format_in(const std::vector<std::string>& words) {
 
 int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem, Format format) {
     const bool is_help = problem.get_exit_code() == 0;
-    if (is_help) return app.exit(problem);
-    const Error error = make_error(ErrorCode::BadRequest, usage_error(app, problem));
+    const std::optional<std::string> unknown =
+        is_help ? unknown_command_of_help(app) : std::nullopt;
+    if (is_help && !unknown) return app.exit(problem);
+    const Error error =
+        make_error(ErrorCode::BadRequest, unknown ? *unknown : usage_error(app, problem));
     if (is_document(format)) return report(error, format);
     std::cerr << "error: " << printable(error.message) << '\n';
     return kUsageError;

@@ -127,9 +127,8 @@ private:
         const bool is_current = current() == name;
         const int line = document_.place_of("/current-context").line;
         return make_error(ErrorCode::InvalidConfiguration,
-                          "use context " + name + ": " + path_ +
-                              (is_current ? ":" + std::to_string(line) : "") +
-                              ": the context does not exist; " +
+                          "context " + name + " does not exist in " + path_ +
+                              (is_current ? ":" + std::to_string(line) : "") + "; " +
                               (near.empty() ? "" : "did you mean " + near + "? ") +
                               "the file has: " + (known.empty() ? "none" : joined(known, " ")));
     }
@@ -242,9 +241,9 @@ Result<void> apply_context(ConnectionOptions& options) {
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) {
         if (options.context.empty()) return {};
-        return make_error(ErrorCode::InvalidConfiguration, "use context " + options.context +
-                                                               ": there is no " + path +
-                                                               "; README.md shows its format");
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "context " + options.context + " does not exist: there is no file " +
+                              path + "; README.md shows its format");
     }
     Result<ContextFile> file = ContextFile::read(path);
     if (!file) return file.error();

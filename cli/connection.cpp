@@ -25,15 +25,15 @@ void fill_from_environment(std::string& target, const char* name) {
 }
 
 Error bad_value(const std::string& what, const std::string& problem) {
-    return make_error(ErrorCode::InvalidConfiguration, "use " + what + ": it " + problem);
+    return make_error(ErrorCode::InvalidConfiguration, what + " cannot be used: it " + problem);
 }
 
 Result<text::Url> server_of(const ConnectionOptions& options) {
     Result<text::Url> url = text::parse_url(options.server);
     if (url) return url;
     return make_error(ErrorCode::InvalidConfiguration,
-                      "use the server \"" + text::shown_address(options.server) + "\": it " +
-                          url.error().message +
+                      "the server address \"" + text::shown_address(options.server) +
+                          "\" cannot be used: it " + url.error().message +
                           "; a server is written http://HOST:PORT or https://HOST:PORT, with a "
                           "path after it if a reverse proxy needs one");
 }

@@ -221,7 +221,7 @@ void add_logs(CLI::App& app, CommandLine& line) {
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
     command->add_option("--tail", line.logs.tail, "start with this many of the last lines")
-        ->check(CLI::Range(std::int64_t{1}, wire::kLogTailMax))
+        ->check(whole_number(1, wire::kLogTailMax))
         ->capture_default_str();
     command->add_option("--pod", line.logs.pod, "this pod of the job [the first one]");
     command->add_option("-c,--container", line.logs.container,
@@ -260,7 +260,7 @@ void add_what_if(CLI::App& app, CommandLine& line) {
         "Examples:\n"
         "  gpuctl what-if -f train.yaml\n"
         "  gpuctl what-if -f train.yaml && gpuctl create -f train.yaml\n"
-        "Each job is checked by itself. Exit code 6: one of them would wait.");
+        "Each job is checked by itself. Exit code 9: one of them would wait.");
     command
         ->add_option("-f,--file", line.what_if.files,
                      "file, several files, or - for standard input")
@@ -282,13 +282,16 @@ void add_preview(CLI::App& app, CommandLine& line) {
         "Examples:\n"
         "  gpuctl preview --config new.yaml\n"
         "  gpuctl preview --config new.yaml --hours 72 -o json\n"
-        "Only the section `policy` of the file is used. Nothing is changed.");
+        "The sections `policy`, `expert.scheduling` and `expert.pools` of the file are simulated; "
+        "keys\n"
+        "that it leaves out have their defaults. The rest of the file is only checked. Nothing is "
+        "changed.");
     command
         ->add_option("--config", line.preview.config_file,
                      "a gpuctld.yaml, or - for standard input")
         ->required();
     command->add_option("--hours", line.preview.hours, "hours to simulate, up to now [24]")
-        ->check(CLI::Range(1, 24 * 31));
+        ->check(whole_number(1, 24 * 31));
     add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.preview.format = format_of(line);
@@ -360,7 +363,8 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     app->footer(
         "`gpuctl COMMAND --help` has examples for each command.\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"
-        "7 server unreachable or busy, 8 some of several failed, 130 interrupted.");
+        "7 server unreachable or busy, 8 some of several failed, 9 a job would wait (what-if),\n"
+        "130 interrupted.");
     // Global options are accepted after the verb as well.
     const std::function<void(CLI::App*)> fall_through = [&](CLI::App* parent) {
         for (CLI::App* child : parent->get_subcommands({})) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include "wire/job/document.hpp"
 
@@ -242,13 +244,25 @@ std::string first_sentence(const CLI::App& app, const CLI::App& command,
     return problem.what();
 }
 
+std::string with_help(std::string text, const CLI::App& command) {
+    if (!text.ends_with('?')) text += '.';
+    return text + " See `" + path_of(command) + " --help`.";
+}
+
 }  // namespace
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
     const CLI::App& command = deepest_of(app);
-    std::string text = first_sentence(app, command, problem);
-    if (!text.ends_with('?')) text += '.';
-    return text + " See `" + path_of(command) + " --help`.";
+    return with_help(first_sentence(app, command, problem), command);
+}
+
+std::optional<std::string> unknown_command_of_help(const CLI::App& app) {
+    const CLI::App& command = deepest_of(app);
+    const Words unknown = app.remaining(true);
+    const bool names_command =
+        !unknown.empty() && !is_flag(unknown.front()) && !commands_of(command).empty();
+    if (!names_command) return std::nullopt;
+    return with_help(command_error(command, {unknown.front()}), command);
 }
 
 CLI::Validator one_of(Words names) {
@@ -263,6 +277,22 @@ CLI::Validator one_of(Words names) {
                               }
                               return "`" + word + "` is not one of " + alternatives(names) +
                                      "; did you mean " + alternatives(near) + "?";
+                          },
+                          described};
+}
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+    const std::string bounds = std::to_string(least) + " to " + std::to_string(most);
+    const std::string described =
+        "INT in [" + std::to_string(least) + " - " + std::to_string(most) + "]";
+    return CLI::Validator{[=](std::string& word) -> std::string {
+                              std::int64_t number = 0;
+                              const char* last = word.data() + word.size();
+                              const auto [end, problem] =
+                                  std::from_chars(word.data(), last, number);
+                              const bool is_number = problem == std::errc{} && end == last;
+                              if (is_number && number >= least && number <= most) return "";
+                              return "`" + word + "` is not a whole number from " + bounds;
                           },
                           described};
 }

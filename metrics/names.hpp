@@ -1,8 +1,9 @@
 #pragma once
-// Every metric that gpuctld exports. To add one, add a row here: the recorder, /metrics, the golden
-// list (tests/golden/metrics.txt) and the docs derive from this table. Labels come from closed or
-// configured sets only, never a job, pod, node or user. `compute_pool_usage` has a name given from
-// outside, and its tenant labels are capped.
+// Every metric that gpuctld exports. The recorder and /metrics derive from this table;
+// tests/golden/metrics.txt is compared with it, docs/README.md names it as the reference, and
+// CONTRIBUTING.md lists what else a new metric needs. Labels come from
+// closed or configured sets only, never a job, pod, node or user. `compute_pool_usage` has a name
+// given from outside, and its tenant labels are capped.
 
 #include <array>
 #include <cstdint>

@@ -13,6 +13,11 @@ namespace gpuctl::config {
 // The member `key` of the map that `field` was read from, for a more exact place than the map's.
 wire::Field place_in(const wire::Field& field, std::string_view key);
 
+// The member `key`; absent if `map` is no map, which its reader has reported.
+wire::Field member_of(const wire::Field& map, std::string_view key);
+// The elements of a list; none if `list` is no list.
+std::vector<wire::Field> elements_of(const wire::Field& list);
+
 // Empty is no error.
 void check_label(const wire::Field& field, std::string_view key, const std::string& value);
 

@@ -45,7 +45,7 @@ void check(const QueuePolicy& queue, const wire::Field& field) {
     }
 }
 
-// Checks that depend on sub-queues run where those are read (keys/queue_keys.cpp).
+// Checks that depend on sub-queues run where those are read (policy_document/queue_keys.cpp).
 void check(const PoolPolicy& pool, const wire::Field& field) {
     check_label(field, "name", pool.name);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy_document/run_time_rules.hpp"
 #include "policy_document/tables.hpp"
 
 namespace gpuctl::config {
@@ -52,10 +53,20 @@ std::vector<Key<PoolPolicy>> pool_keys() {
     };
 }
 
-PoolPolicy example_pool() {
+// What every pool without an entry has under the policy of the cluster.
+PoolPolicy example_pool(const PolicyDocument& document) {
     PoolPolicy pool;
     pool.name = "training-pool";
+    apply_named_policy(*find_named_policy(document.policy_name), pool);
     return pool;
+}
+
+std::vector<Shown> show_pool(const PoolPolicy& pool, const std::vector<Key<PoolPolicy>>& table) {
+    std::vector<Shown> shown = show_keys(pool, table);
+    for (Shown& section : shown) {
+        for (Shown& key : section.members) key.without_effect = why_without_effect(pool, key.name);
+    }
+    return shown;
 }
 
 PoolPolicy* find_pool(PolicyDocument& document, const std::string& name) {
@@ -100,11 +111,13 @@ Key<PolicyDocument> expert_pools() {
             },
             [table](const PolicyDocument& document, Shown& shown) {
                 shown.form = Shown::Form::list;
-                shown.absent = document.policy.pools.empty();
+                shown.absent = shown.in_force = document.policy.pools.empty();
                 for (const PoolPolicy& pool : document.policy.pools) {
-                    shown.items.push_back(show_keys(pool, table));
+                    shown.items.push_back(show_pool(pool, table));
                 }
-                if (shown.absent) shown.items.push_back(show_keys(example_pool(), table));
+                if (shown.absent) {
+                    shown.items.push_back(show_pool(example_pool(document), table));
+                }
             }};
 }
 
@@ -122,8 +135,9 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
         choice(
             "head", &BackfillPolicy::head,
             {{"reserve", HeadOfLine::reserve}, {"noReservation", HeadOfLine::step_aside}},
-            "reserve: the head-of-line job gets a reservation; you need noReservation when small "
-            "jobs may delay large ones without end"),
+            "reserve: the head-of-line job gets a reservation, except with preemption.mode "
+            "shortest or due; you need noReservation when small jobs may delay large ones without "
+            "end"),
         span("reserveAfter", &BackfillPolicy::keep_after, 0, 365 * kMsPerDay,
              "without run-time limits, nodes are kept for a job that has waited this long, 0s: "
              "never; you need this when large jobs without limits starve"),
@@ -150,7 +164,8 @@ const std::vector<Key<PreemptionPolicy>>& expert_preemption_keys() {
                 {"shortest", PreemptionMode::shortest},
                 {"due", PreemptionMode::due}},
                "priority, or order SHORTEST also: shortest (for less remaining work), due (for a "
-               "late job); you need priority when jobs cannot continue after preemption"),
+               "late job), of jobs with preemptible: true only; you need priority when jobs cannot "
+               "continue after preemption"),
         count("slowdownPercent", &PreemptionPolicy::slowdown_percent, 100, 100'000,
               "mode due: a job is late after this percent of its run time alone; you need this "
               "when twice the run time is too late or too strict"),
@@ -169,11 +184,13 @@ const std::vector<Key<PreemptionPolicy>>& expert_preemption_keys() {
 template <>
 const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
     static const std::vector<Key<PreemptionPolicy>> table = {
-        choice("victims", &PreemptionPolicy::victims,
-               {{"lowerPriority", PreemptionVictims::lower_priority},
-                {"preemptible", PreemptionVictims::preemptible}},
-               "pods preempted for higher priority: lowerPriority (all that do not say no) or "
-               "preemptible"),
+        choice(
+            "victims", &PreemptionPolicy::victims,
+            {{"lowerPriority", PreemptionVictims::lower_priority},
+             {"preemptible", PreemptionVictims::preemptible}},
+            "pods preempted for higher priority: lowerPriority (all that do not opt out; jobs of "
+            "gpuctl create above priority low must opt in) or preemptible (those that opt in, "
+            "and pods of low priority)"),
         moved<PreemptionPolicy>("mode", "has moved to expert.pools[].preemption.mode"),
         moved<PreemptionPolicy>("slowdownPercent",
                                 "has moved to expert.pools[].preemption.slowdownPercent"),

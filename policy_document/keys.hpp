@@ -36,6 +36,8 @@ struct Shown {
     Form form = Form::scalar;
     bool absent = false;         // no value: what follows is an example, printed as a comment
     bool moved = false;          // only read, to report the key's new place; never printed
+    bool in_force = false;       // not written, and the value is what the program uses
+    std::string without_effect;  // "with preemption.mode due"; empty: the value has an effect
     std::string value;           // scalar, as YAML
     std::vector<Shown> members;  // map
     std::vector<std::vector<Shown>> items;  // list of maps
@@ -56,6 +58,10 @@ const std::vector<Key<T>>& keys();
 
 // The error for a list, map or section that is written and empty.
 void report_nothing_in(const wire::Field& field);
+
+// The error for a word that is none of `names`, with the nearest of them.
+void report_none_of(const std::vector<std::string>& names, const std::string& written,
+                    const wire::Field& field);
 
 // False: the field is no map, which has been reported.
 template <typename T>
@@ -215,9 +221,7 @@ Key<T> choice(std::string_view name, Choice T::* member,
             if (*written == word) return void(value.*member = choice);
             names.emplace_back(word);
         }
-        std::string message = "must be one of";
-        for (const std::string& word : names) message += (&word == &names[0] ? " " : ", ") + word;
-        field.error(message + ", not \"" + *written + "\"");
+        report_none_of(names, *written, field);
     };
     const auto show = [=](const T& value, Shown& shown) {
         for (const auto& [word, choice] : choices) {

@@ -3,6 +3,7 @@
 #include "policy_document/expert_keys.hpp"
 #include "policy_document/policy_keys.hpp"
 #include "policy_document/refusal.hpp"
+#include "policy_document/run_time_rules.hpp"
 
 namespace gpuctl::config {
 namespace {
@@ -25,6 +26,7 @@ Result<PolicyReading> parse_policy(std::string_view text, const std::string& nam
     PolicyReading reading;
     const wire::Field root{*document, &document->root, "", problems};
     (void)read_keys(root, reading.document, sections());
+    check_run_time_rules(reading.document, root);
     problems.sort();
     name_keys(problems.errors);
     if (!problems.errors.empty()) return refused(name, std::move(problems.errors), {});

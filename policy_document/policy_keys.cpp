@@ -64,11 +64,9 @@ const NamedPolicy* named_by(const wire::Field& field) {
     if (!written) return nullptr;
     const NamedPolicy* named = find_named_policy(*written);
     if (named != nullptr) return named;
-    std::string message = "must be one of";
-    for (const NamedPolicy& one : named_policies()) {
-        message += (one.name == kDefaultPolicyName ? " " : ", ") + std::string{one.name};
-    }
-    field.error(message + ", not \"" + *written + "\"");
+    std::vector<std::string> names;
+    for (const NamedPolicy& one : named_policies()) names.emplace_back(one.name);
+    report_none_of(names, *written, field);
     return nullptr;
 }
 
@@ -120,7 +118,9 @@ Key<PolicyDocument> pools(const PoolPolicy& example) {
                 shown.form = Shown::Form::list;
                 shown.absent = document.policy.pools.empty();
                 shown.items = show_pools(document);
-                if (shown.absent) shown.items.push_back(show_struct(example));
+                if (!shown.absent) return;
+                shown.items.push_back(show_struct(example));
+                for (Shown& key : shown.items.front()) key.in_force = key.name == "order";
             }};
 }
 

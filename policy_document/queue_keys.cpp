@@ -255,6 +255,14 @@ std::vector<std::vector<Shown>> show_below(const std::vector<QueuePolicy>& queue
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, QueueOrder>> queue_orders() {
+    return {{"FAIR_SHARE", QueueOrder::fair_share},
+            {"FIFO", QueueOrder::fifo},
+            {"PRIORITY", QueueOrder::priority},
+            {"CAPACITY", QueueOrder::capacity},
+            {"SHORTEST", QueueOrder::shortest}};
+}
+
 Key<QueuePolicy> sub_queues() {
     return {kQueues,
             "sub-queues, each with the same keys; a queue with sub-queues takes no jobs itself",

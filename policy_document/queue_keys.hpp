@@ -9,15 +9,13 @@
 
 namespace gpuctl::config {
 
+// The orders as written.
+std::vector<std::pair<std::string_view, QueueOrder>> queue_orders();
+
 // How the jobs and queues directly in a pool or queue are ordered.
 template <typename T>
 Key<T> order(QueueOrder T::* member) {
-    return choice("order", member,
-                  {{"FAIR_SHARE", QueueOrder::fair_share},
-                   {"FIFO", QueueOrder::fifo},
-                   {"PRIORITY", QueueOrder::priority},
-                   {"CAPACITY", QueueOrder::capacity},
-                   {"SHORTEST", QueueOrder::shortest}},
+    return choice("order", member, queue_orders(),
                   "order of the jobs and queues directly in it: FIFO, PRIORITY, FAIR_SHARE, "
                   "CAPACITY or SHORTEST");
 }

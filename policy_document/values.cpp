@@ -13,6 +13,15 @@ void report_nothing_in(const wire::Field& field) {
     field.error("must not be empty; remove the key, or give it a value");
 }
 
+void report_none_of(const std::vector<std::string>& names, const std::string& written,
+                    const wire::Field& field) {
+    std::string message = "must be one of";
+    for (const std::string& name : names) message += (&name == &names[0] ? " " : ", ") + name;
+    const std::string nearest = wire::nearest_name(written, names);
+    field.error(message + ", not \"" + written + "\"" +
+                (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
 // "" is a value with a meaning of its own, which the key's description gives.
 void read_text(const wire::Field& field, std::string& value) {
     auto read = field.word(wire::Empty::is_value);

@@ -1,17 +1,24 @@
 #pragma once
 // Interface for what watches the engine loop: metrics, the log, the history of jobs; later
 // webhooks, audit, a usage ledger. An observer is called on the loop's thread, in the order below,
-// must not block and must not call the loop. It cannot change what happens: every function returns
-// nothing.
+// must not block, must not call the loop and must not throw: nothing catches its exception, which
+// ends the daemon. It cannot change what happens: every function returns nothing.
 //
-// The journal is no observer. The loop waits for it: an input is written before the engine takes
-// it, all inputs behind an effect are written before the effect leaves, and when a write fails the
-// loop stops taking work. An observer that missed a call loses a line or a count; a journal that
-// missed one would lose an acknowledged job.
+// The journal is no observer. The loop waits for it: no effect leaves before all inputs behind it
+// are written (they survive the end of the process), and when a write fails the loop stops taking
+// work. An observer that missed a call loses a line or a count; a journal that missed one would
+// lose an acknowledged job.
 //
-//   on_input (each, after it was appended to the journal, before the engine takes it)
-//   on_phase (journal, apply, plan: once per turn that had inputs, or planned)
-//   on_effect (each, after the inputs behind it were written, before the cluster adapter has it)
+// The calls of a turn, in this order; those of the batch only if events waited, those of the plan
+// only if the engine wanted to plan:
+//   on_phase journal   the batch was appended and flushed, thus written. Also if the flush failed;
+//                      then on_broken follows, and nothing else
+//   on_input           each input of the batch, before the engine takes it
+//   on_phase apply
+//   on_input           each Plan, appended but not yet flushed, before the engine takes it
+//   on_phase plan
+//   (flush: the Plans are written; if that fails on_broken follows, and their effects are dropped)
+//   on_effect          each, before the cluster adapter has it
 
 #include <chrono>
 #include <cstdint>

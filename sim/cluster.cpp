@@ -185,10 +185,6 @@ bool Cluster::node_answers(const std::string& name) const {
     return found != nodes_.end() && !found->second.lost;
 }
 
-NodeState* Cluster::answering_node(const std::string& name) {
-    return node_answers(name) ? &nodes_.at(name) : nullptr;
-}
-
 std::optional<LogScript> Cluster::log_of(const ObjectKey& key) const {
     const auto uid = pod_named_.find(key);
     if (uid == pod_named_.end()) return std::nullopt;

@@ -131,7 +131,6 @@ private:
     void remove_node(const std::string& name, Instant now, Out& out);
     void restore_pods(std::vector<PodFacts> pods);  // cluster.cpp
     void restore_pod(PodState& pod, Instant now);
-    [[nodiscard]] NodeState* answering_node(const std::string& name);
 
     void plan_step(PodState& pod, PodStep step, Instant at);
     void plan(Due due, Instant at);

@@ -124,7 +124,8 @@ void Cluster::deliver(const DeletePod& effect, Instant now, Out& out) {
     delete_pod(effect.pod.uid, false, now, out);
 }
 
-// Sends SIGTERM, then SIGKILL when the grace period ends. The controller creates a replacement.
+// The containers stop within Settings::container_stop_max, whatever the grace period. The
+// controller creates a replacement.
 void Cluster::deliver(const EvictPod& effect, Instant now, Out& out) {
     PodEvictOutcome outcome{effect.id, effect.pod.uid, EvictResult::evicted, ""};
     const std::string doing = "evict pod " + to_string(effect.pod.key) + ": ";

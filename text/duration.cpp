@@ -66,7 +66,10 @@ std::string format_age(std::int64_t seconds) {
 }
 
 std::string format_span(std::int64_t seconds, Rounding rounding) {
-    const std::int64_t unit = seconds < 60 ? 1 : seconds < 86'400 ? 60 : 3'600;  // the smaller one
+    const bool is_estimate = rounding == Rounding::nearest;
+    const std::int64_t unit = seconds < (is_estimate ? 60 : 3'600) ? 1
+                              : seconds < 86'400                   ? 60
+                                                                   : 3'600;  // the smaller one
     const std::int64_t more = rounding == Rounding::up        ? unit - 1
                               : rounding == Rounding::nearest ? unit / 2
                                                               : 0;
@@ -79,6 +82,7 @@ std::string format_span(std::int64_t seconds, Rounding rounding) {
     add(rounded / 86'400, "d");
     add(rounded % 86'400 / 3'600, "h");
     if (rounded < 86'400) add(rounded % 3'600 / 60, "m");
+    if (rounded < 3'600) add(rounded % 60, "s");
     return text;
 }
 

@@ -19,8 +19,9 @@ std::string format_duration(Duration duration);
 // "42s", "5m", "3h", "2d": in one unit, rounded down; "N/A" for a negative age.
 std::string format_age(std::int64_t seconds);
 
-// "42s", "5m", "1h59m", "2d3h": in two units, for a duration that is not an age. Round an earliest
-// time down and a latest time up, so that the text stays a bound.
+// "42s", "1m40s", "1h59m", "2d3h": in two units, for a duration that is not an age; the only form
+// of spans in messages. Round an earliest time down and a latest time up, so that the text stays a
+// bound; nearest is for estimates, without seconds from a minute on.
 enum class Rounding : std::uint8_t { down, nearest, up };
 std::string format_span(std::int64_t seconds, Rounding rounding = Rounding::nearest);
 

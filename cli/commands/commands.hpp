@@ -59,7 +59,7 @@ struct WhatIfOptions {
     bool strict = false;
     Format format = Format::table;
 };
-// Exit code 0 when every job would start now, 6 when one would wait.
+// Exit code 0 when every job would start now, 9 when one would wait.
 aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options);
 void print_what_if(std::ostream& out, const nlohmann::json& body);
 // "What would change that, each by itself:" and a line for each change; if no single change is

@@ -34,16 +34,28 @@ std::string share_over_weight(const nlohmann::json& of) {
            number_of(of, "weight");
 }
 
-// The key of an order by run time.
-void print_run_time(std::ostream& out, const nlohmann::json& run_time) {
+// The key of an order by run time. `sets_deadline`: jobs are ordered by deadlines, and the run time
+// only sets that of the job.
+void print_run_time(std::ostream& out, const nlohmann::json& run_time, bool sets_deadline) {
     if (!run_time.is_object()) return;
     const auto ms = [&](const char* key) { return run_time.value(key, std::int64_t{0}); };
     const bool is_left = run_time.value("isRemaining", false);
-    out << "  run time (SHORTEST): " << text::format_span(ms("ms") / 1000)
-        << (is_left ? " remaining" : " to run")
-        << (run_time.value("isDeclared", false)
-                ? ", given by its user"
-                : ", predicted from its limit and its namespace's past jobs");
+    const std::string time =
+        text::format_span(ms("ms") / 1000) + (is_left ? " remaining" : " to run");
+    out << "  run time (SHORTEST): ";
+    if (!run_time.value("isKnown", true)) {
+        out << "unknown (no expectedRunTime" << (is_left ? "" : ", no maxRunTime")
+            << ", and no past job of its namespace), so it counts as " << time;
+    } else {
+        out << time
+            << (run_time.value("isDeclared", false)
+                    ? ", given by its user"
+                    : ", predicted from its limit and its namespace's past jobs");
+    }
+    if (sets_deadline) {
+        out << "; it sets the deadline only\n";
+        return;
+    }
     if (is_left && ms("gpuExponentPercent") > 0) {
         out << ", times " << number_of(run_time, "gpus") << " GPUs to the power of "
             << hundredths(ms("gpuExponentPercent"));
@@ -92,8 +104,9 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         << number_of(turn, "priorityByWaiting") << " for waiting "
         << text::format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
         << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
-    print_run_time(out, turn.value("runTime", nlohmann::json{}));
-    if (const std::string due = printable(text_of(turn, "deadline")); !due.empty()) {
+    const std::string due = printable(text_of(turn, "deadline"));
+    print_run_time(out, turn.value("runTime", nlohmann::json{}), !due.empty());
+    if (!due.empty()) {
         out << "  deadline " << due << ": the earliest deadline goes first\n";
         if (const auto times = turn.value("slowdownFactor", std::int64_t{1}); times > 1) {
             out << "  that is " << times
@@ -106,9 +119,12 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
             << ": started later, it would still run after all other jobs ended\n";
     }
     if (const std::string from = printable(text_of(turn, "boostFrom")); !from.empty()) {
+        const bool has_begun = seconds_since(from, aio::Loop::wall_ms()) > 0;
         out << "  from " << from << " until " << printable(text_of(turn, "boostUntil"))
-            << " its remaining work counts as one eighth, because its wait is close to the pool's "
-               "wait target\n";
+            << (has_begun ? " its remaining work counts as one eighth, because its wait is close "
+                            "to the pool's wait target\n"
+                          : " its remaining work will count as one eighth, because its wait will "
+                            "then be close to the pool's wait target\n");
     }
     print_ahead(out, turn.value("ahead", nlohmann::json::object()));
 }
@@ -145,7 +161,7 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
     if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
         out << "It starts " << start << '\n';
     } else if (body.value("position", std::int64_t{0}) > 0 && !runs && may_come(blockers)) {
-        out << "Its start cannot be estimated yet\n";
+        out << "It starts at a time that cannot be estimated yet\n";
     }
     if (blockers.empty() || runs) {
         const std::string summary = printable(text_of(body, "summary"));

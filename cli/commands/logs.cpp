@@ -175,7 +175,7 @@ aio::Task<int> run_logs(Connection& connection, LogsOptions options) {
     } catch (const std::regex_error& problem) {
         const Error error = make_error(
             ErrorCode::BadRequest,
-            "use --grep " + options.grep + ": not a regular expression (" + problem.what() + ")");
+            "--grep " + options.grep + " is not a regular expression (" + problem.what() + ")");
         report(error, options.format);
         co_return 2;
     }

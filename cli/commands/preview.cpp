@@ -90,8 +90,8 @@ void print_trust(std::ostream& out, const nlohmann::json& body) {
         << jobs_text(integer_of(before, "jobsNotStarted")) << " not started, "
         << (simulated == real ? "the same as in reality" : "in reality it was " + real);
     if (const std::int64_t guessed = integer_of(body, "jobsRunTimeAssumed"); guessed > 0) {
-        out << "; " << jobs_text(guessed)
-            << " never ran in reality, so their run times are estimates";
+        out << "; " << jobs_text(guessed) << " never ran in reality, so "
+            << (guessed == 1 ? "its run time is an estimate" : "their run times are estimates");
     }
     out << '\n';
 }
@@ -100,14 +100,19 @@ void print_trust(std::ostream& out, const nlohmann::json& body) {
 
 void print_preview(std::ostream& out, const nlohmann::json& body) {
     const nlohmann::json all = body.value("all", nlohmann::json::object());
-    if (integer_of(all, "jobs") == 0) {
+    if (body.value("isDefaultPolicy", false)) {
+        out << "the configuration sets no key of policy, expert.scheduling or expert.pools: the "
+               "defaults are simulated (policy balanced, no queues or limits of its own)\n";
+    }
+    const std::int64_t jobs = integer_of(all, "jobs");
+    if (jobs == 0) {
         out << "no job was submitted or waited in the last " << number_of(body, "hours")
             << " hours in the journal: nothing to compare\n";
         return;
     }
     out << "from " << printable(text_of(body, "begin")) << " to " << printable(text_of(body, "end"))
-        << ": " << jobs_text(integer_of(all, "jobs"))
-        << " were submitted or waited; under this configuration " << number_of(body, "jobsGain")
+        << ": " << jobs_text(jobs) << (jobs == 1 ? " was" : " were")
+        << " submitted or waited; under this configuration " << number_of(body, "jobsGain")
         << " would have waited less, " << number_of(body, "jobsLose") << " longer\n";
     print_gone(out, body.value("queuesRemoved", nlohmann::json::array()));
     Table table{{"ALL", "JOBS", "MEAN WAIT", "95% WAIT", "NOT STARTED", "GPU HOURS"}};

@@ -9,6 +9,7 @@
 #include "daemon/app/health_log.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/app/turns.hpp"
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "text/url.hpp"
@@ -52,11 +53,6 @@ App::~App() { loop_.observe_turns({}); }
 
 std::uint16_t App::port() const { return server_ ? server_->port() : 0; }
 
-Result<void> App::load_tokens() {
-    if (config_.server.tokens_file.empty()) return {};
-    return tokens_.load(config_.server.tokens_file);
-}
-
 Result<void> App::load_static_files() {
     if (config_.server.ui_directory.empty()) return {};
     Result<api::StaticFiles> files = api::StaticFiles::read(config_.server.ui_directory);
@@ -68,7 +64,7 @@ Result<void> App::load_static_files() {
 Result<void> App::listen() {
     net::HttpServerSettings settings = server_settings(config_);
     if (config_.server.tls) {
-        Result<net::ServerTls> tls = read_tls(*config_.server.tls);
+        Result<net::ServerTls> tls = read_tls(config_);
         if (!tls) return tls.error();
         settings.tls = std::move(*tls);
     }
@@ -187,7 +183,7 @@ void App::serve() {
     settings.address = config_.server.address;
     settings.loopback_only = text::is_loopback(config_.server.address).value_or(false);
     settings.mode = config::to_string(config_.cluster.mode);
-    settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
+    settings.host_path_roots = config::host_path_roots(config_.cluster);
     settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
     settings.journal_directory = journal_directory_;
@@ -227,7 +223,7 @@ void App::fill_metrics() {
 }
 
 aio::Task<Result<void>> App::start() {
-    if (Result<void> loaded = load_tokens(); !loaded) co_return loaded.error();
+    if (Result<void> loaded = load_tokens(config_, tokens_); !loaded) co_return loaded.error();
     if (Result<void> loaded = load_static_files(); !loaded) co_return loaded.error();
     if (Result<void> listening = listen(); !listening) co_return listening.error();
     Result<void> opened = co_await open_cluster();
@@ -310,13 +306,9 @@ Result<void> App::reload(const config::Config& wanted) {
             return same.error();
         }
         api::TokenStore tokens;
-        if (!wanted.server.tokens_file.empty()) {
-            if (Result<void> loaded = tokens.load(wanted.server.tokens_file); !loaded) {
-                return loaded.error();
-            }
-        }
+        if (Result<void> loaded = load_tokens(wanted, tokens); !loaded) return loaded;
         if (wanted.server.tls) {
-            Result<net::ServerTls> tls = read_tls(*wanted.server.tls);
+            Result<net::ServerTls> tls = read_tls(wanted);
             if (!tls) return tls.error();
             if (Result<void> taken = server_->replace_tls(std::move(*tls)); !taken) {
                 return taken.error();

@@ -57,7 +57,6 @@ public:
 
 private:
     Result<void> listen();
-    Result<void> load_tokens();
     Result<void> load_static_files();
     aio::Task<Result<void>> open_cluster();
     aio::Task<Result<journal::Recovered>> open_journal(std::string mode, std::string cluster_id);

@@ -1,8 +1,7 @@
 #pragma once
 // One kind of cluster that gpuctld can run on: what App needs from it, and the table of all kinds.
-// App and the rest of the daemon name no kind. To add one: a name in
-// daemon/config/cluster/backends.hpp, a row in backends.cpp, and a file here that creates its
-// ports::Cluster.
+// App and the rest of the daemon name no kind (tools/tidy checks it); what the configuration says
+// of a kind is a row of daemon/config/cluster/backend_sections.cpp. To add a kind: CONTRIBUTING.md.
 
 #include <functional>
 #include <memory>

@@ -41,7 +41,7 @@ Result<void> apply_listen(bool is_given, const std::string& listen, config::Conf
     config::Server& server = config.server;
     const auto refuse = [&](const std::string& why) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "use --listen " + text::shown_address(listen) + ": it " + why +
+                          "--listen " + text::shown_address(listen) + " cannot be used: it " + why +
                               "; it is HOST:PORT, e.g. 127.0.0.1:8000 or [::1]:8000");
     };
     Result<text::HostPort> parsed = text::parse_host_port(listen);
@@ -263,8 +263,9 @@ int main(int argc, char** argv) {
                    "print the configuration in force, each key with its meaning and each value "
                    "with its source, and exit");
     flags.set_version_flag("--version", std::string{"gpuctld "} + GPUCTL_VERSION);
-    const CLI::App* healthcheck = flags.add_subcommand(
+    CLI::App* healthcheck = flags.add_subcommand(
         "healthcheck", "check that the gpuctld at the configured address is alive, and exit");
+    healthcheck->fallthrough();  // `gpuctld healthcheck --config X`: flags may follow it
     try {
         flags.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {

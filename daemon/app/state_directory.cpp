@@ -34,8 +34,8 @@ Result<std::string> resolve_state_directory(const std::string& configured) {
     const std::string directory = configured.empty() ? default_directory() : configured;
     if (directory.empty()) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "choose the journal's directory: neither journal.directory nor "
-                          "$STATE_DIRECTORY, $XDG_STATE_HOME or $HOME is set");
+                          "the journal has no directory: neither journal.directory nor "
+                          "$STATE_DIRECTORY, $XDG_STATE_HOME or $HOME is set; set one of them");
     }
     namespace fs = std::filesystem;
     std::error_code failure;

@@ -146,6 +146,10 @@ Result<Config> load_file(const std::string& path) {
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (file.bad() || (file.fail() && !file.eof())) return invalid(path + ": cannot be read");
     text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.size() > wire::DocumentLimits{}.bytes_max) {
+        return invalid(path + ": is larger than the " +
+                       std::to_string(wire::DocumentLimits{}.bytes_max) + " bytes allowed");
+    }
     return parse(text, path, process_environment());
 }
 

@@ -13,8 +13,9 @@ using Lines = std::vector<std::string>;
 // Prints members as YAML; the meaning above each, the source after each value.
 class Printer {
 public:
-    // `sources` may be null: none are printed.
-    explicit Printer(const Sources* sources) : sources_(sources) {}
+    // `sources` may be null: none are printed. `is_example`: only values in force have a source.
+    explicit Printer(const Sources* sources, bool is_example = false)
+        : sources_(sources), is_example_(is_example) {}
 
     void print(const std::vector<Shown>& members, const std::string& prefix, bool meanings,
                Lines& lines) const {
@@ -47,16 +48,12 @@ private:
     }
 
     void print_one(const Shown& shown, const std::string& path, bool meanings, Lines& lines) const {
-        const Printer silent{nullptr};
-        const Printer& inside = shown.absent ? silent : *this;  // an example has no source
+        const Printer inside{sources_, !shown.in_force && (shown.absent || is_example_)};
         Lines own;
         switch (shown.form) {
-            case Shown::Form::scalar: {
-                std::string line = std::string{shown.name} + ": " + shown.value;
-                if (inside.sources_ != nullptr) line += "  # " + sources_->of(path);
-                own.push_back(std::move(line));
+            case Shown::Form::scalar:
+                own.push_back(inside.scalar(shown, path));
                 break;
-            }
             case Shown::Form::map: {
                 own.push_back(std::string{shown.name} + ":");
                 Lines inner;
@@ -72,7 +69,17 @@ private:
         append(lines, own, shown.absent ? "#" : "");
     }
 
+    // A value without effect is a comment, except in a file without sources.
+    [[nodiscard]] std::string scalar(const Shown& shown, const std::string& path) const {
+        std::string line = std::string{shown.name} + ": " + shown.value;
+        if (sources_ == nullptr || is_example_) return line;
+        line += "  # " + sources_->of(path, shown.value);
+        if (shown.without_effect.empty()) return line;
+        return "#" + line + "; no effect " + shown.without_effect;
+    }
+
     const Sources* sources_;
+    bool is_example_;
 };
 
 std::string environment_name(const std::string& path) {
@@ -143,7 +150,9 @@ constexpr const char* kTitle =
 
 constexpr const char* kSources =
     "# After each value is its source: default, policy NAME, file:line:column,\n"
-    "# environment variable NAME or flag NAME.\n";
+    "# environment variable NAME or flag NAME. A commented value with a source is in force, "
+    "unless\n"
+    "# it says that it has no effect.\n";
 
 std::string print_sections(const Config& config, const Sources* sources) {
     std::string text = kTitle;

@@ -37,10 +37,7 @@ std::optional<Element> element_of(const std::string& path, std::string_view list
     return element;
 }
 
-bool is_set_by_policy(std::string_view rest) {
-    return rest.ends_with(".order") || rest.starts_with(".backfill.") ||
-           rest.starts_with(".preemption.");
-}
+constexpr std::string_view kDuration = ".duration";
 
 }  // namespace
 
@@ -48,26 +45,63 @@ Sources::Sources(const Config& config) : config_(config) {
     for (const auto& [name, place] : config.places) places_[wire::folded_key(name)] = place;
 }
 
-std::string Sources::of(const std::string& path) const {
-    std::string name = place_name(path);
-    std::optional<Element> pool = element_of(path, kPolicyPools);
-    if (!pool && (pool = element_of(path, kExpertPools))) {
-        // All pools are printed, in the order of policy.pools; the file may have a few, in any
-        // order.
-        const std::vector<std::string>& written = config_.expert_pools;
-        const auto found =
-            std::find(written.begin(), written.end(), config_.policy.pools.at(pool->index).name);
-        name = found == written.end() ? std::string{}
-                                      : "expert.pools." + std::to_string(found - written.begin()) +
-                                            std::string{pool->rest};
-    }
+std::optional<std::string> Sources::place_of(const std::string& name) const {
     const auto place = places_.find(wire::folded_key(name));
-    if (!name.empty() && place != places_.end()) return place->second;  // "": the whole file
-    if (pool && is_set_by_policy(pool->rest)) {
-        const PoolPolicy& of = config_.policy.pools.at(pool->index);
-        return "policy " + std::string{policy_of_pool(config_, of.name).name};
+    if (place == places_.end()) return std::nullopt;
+    return place->second;
+}
+
+std::string Sources::of_policy(const std::string& pool) const {
+    return "policy " + std::string{policy_of_pool(config_, pool).name};
+}
+
+// Of a value of policy.pools that is not written. Of what a named policy sets, only the order of
+// the pool and of its queues is printed there.
+std::string Sources::of_pool(std::size_t index, std::string_view rest,
+                             const std::string& value) const {
+    const std::vector<PoolPolicy>& pools = config_.policy.pools;
+    if (rest.ends_with(".order")) {
+        return index < pools.size() ? of_policy(pools[index].name)
+                                    : "policy " + config_.policy_name;
+    }
+    const bool is_of_queue = rest.ends_with(".guaranteed") && rest.find(".models") == rest.npos;
+    if (is_of_queue && value != "0") return "guarantees of its sub-queues or models";
+    return "default";
+}
+
+// All pools are printed, in the order of policy.pools; the file may have a few, in any order.
+std::string Sources::of_expert_pool(std::size_t index, const std::string& rest) const {
+    const std::vector<PoolPolicy>& pools = config_.policy.pools;
+    const bool is_name = rest == ".name";
+    if (index >= pools.size()) {
+        return is_name ? "an example; the values below hold for every pool"
+                       : "policy " + config_.policy_name;
+    }
+    const std::vector<std::string>& written = config_.expert_pools;
+    const std::string& name = pools[index].name;
+    if (const auto found = std::find(written.begin(), written.end(), name);
+        found != written.end()) {
+        const std::string position = std::to_string(found - written.begin());
+        if (const auto place = place_of("expert.pools." + position + rest)) return *place;
+    }
+    return is_name ? "policy.pools" : of_policy(name);
+}
+
+std::string Sources::of(const std::string& path, const std::string& value) const {
+    if (const auto pool = element_of(path, kExpertPools)) {
+        return of_expert_pool(pool->index, std::string{pool->rest});
+    }
+    const std::string name = place_name(path);
+    const auto place = place_of(name);
+    if (place && !name.empty()) return *place;  // "": the whole file
+    if (const auto pool = element_of(path, kPolicyPools)) {
+        return of_pool(pool->index, pool->rest, value);
     }
     if (path == "policy.evictionsPerJobPerHour") return "policy " + config_.policy_name;
+    if (path.ends_with(kDuration)) {
+        const std::string window = name.substr(0, name.size() - kDuration.size());
+        if (const auto end = place_of(window + ".end")) return *end + " (end)";
+    }
     return "default";
 }
 

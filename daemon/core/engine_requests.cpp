@@ -89,8 +89,9 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     if (mailbox_.size() >= settings_.queue_max) {
         notify(&ports::EngineObserver::on_turned_away);
         co_return make_error(ErrorCode::TooManyRequests,
-                             "more than " + std::to_string(settings_.queue_max) +
-                                 "events wait for the scheduler; retry in a second");
+                             std::to_string(settings_.queue_max) +
+                                 " inputs wait for the scheduler, the most that "
+                                 "expert.journal.queueMax allows; retry in a second");
     }
     const std::shared_ptr<Waiter> waiter = item.waiter;
     mailbox_.push_back(std::move(item));

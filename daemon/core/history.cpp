@@ -100,7 +100,7 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     const Instant at = time_of(pod, is_new, now);
     if (!pod.node.empty() && last.node.empty()) {
         const Instant placed = is_new && pod.started_at.happened() ? pod.started_at : at;
-        add(job, {placed, placed, false, "Scheduled", object, "runs on node " + pod.node});
+        add(job, {placed, placed, false, "Scheduled", object, "was placed on node " + pod.node});
     }
     if (!is_new && pod.restarts > last.restarts) {
         add(job,

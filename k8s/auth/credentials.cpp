@@ -207,7 +207,7 @@ Result<std::unique_ptr<Credentials>> Credentials::create(aio::Loop& loop, Cluste
                                                          CredentialSettings settings) {
     auto parts = std::make_shared<Parts>(loop, std::move(access), settings);
     const auto during = [&](Error error) {
-        return while_doing("use " + parts->access.origin, std::move(error));
+        return while_doing("authenticate with " + parts->access.origin, std::move(error));
     };
     auto tls = read_tls(parts->access);
     if (!tls) return during(tls.error());
@@ -254,7 +254,7 @@ aio::Task<Result<const Secrets*>> Credentials::refresh(aio::Deadline deadline) {
     const Time now = aio::Clock::now();
     if (parts->is_fresh(now)) co_return &parts->secrets;
     if (!parts->have_token && parts->plugin_rests(now)) {
-        co_return while_doing("use " + parts->access.origin, *parts->plugin_error);
+        co_return while_doing("authenticate with " + parts->access.origin, *parts->plugin_error);
     }
     ReadOrder order{
         parts->token_due_now(now),
@@ -272,7 +272,7 @@ aio::Task<Result<const Secrets*>> Credentials::refresh(aio::Deadline deadline) {
     parts->looking = false;
     auto taken = parts->apply_reading(std::move(found), aio::Clock::now());
     parts->refreshed.notify_all();
-    if (!taken) co_return while_doing("use " + parts->access.origin, taken.error());
+    if (!taken) co_return while_doing("authenticate with " + parts->access.origin, taken.error());
     co_return &parts->secrets;
 }
 

@@ -27,16 +27,16 @@ Result<ClusterAccess> in_cluster_access(const Environment& environment, const st
     if (!host || !port || host->empty() || port->empty()) {
         return make_error(
             ErrorCode::InvalidConfiguration,
-            "use the in-cluster configuration: KUBERNETES_SERVICE_HOST and "
+            "the in-cluster configuration cannot be used: KUBERNETES_SERVICE_HOST and "
             "KUBERNETES_SERVICE_PORT are not set, so this is not a pod; name a file in "
             "cluster.kubernetes.kubeconfig");
     }
     ClusterAccess access;
     access.origin = "the service account in " + root;
     const auto bad_variable = [](const char* name, const Error& error) {
-        return make_error(
-            ErrorCode::InvalidConfiguration,
-            std::string{"use the in-cluster configuration: "} + name + " " + error.message);
+        return make_error(ErrorCode::InvalidConfiguration,
+                          std::string{"the in-cluster configuration cannot be used: "} + name +
+                              " " + error.message);
     };
     auto parsed_host = text::parse_host(*host);  // IPv6 comes without brackets
     if (!parsed_host) return bad_variable("KUBERNETES_SERVICE_HOST", parsed_host.error());

@@ -38,6 +38,8 @@ constexpr auto kSuffixes = std::to_array<std::string_view>({"",
                                                             "preferred-topology",
                                                             "topology-spread",
                                                             "health"});
+static_assert(kSuffixes.size() == static_cast<std::size_t>(OwnKey::health) + 1,
+              "one suffix per key, in the order of OwnKey, whose last one is named here");
 
 // Prefixes of earlier products, still read; a value under the current prefix wins.
 constexpr std::string_view kOldPrefixes[] = {"g8s.host", "gpuctl"};

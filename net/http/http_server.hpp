@@ -2,10 +2,10 @@
 // HTTP/1.1 server on Beast: accepts, guards (framing, sizes, deadlines), hands whole requests to a
 // handler, upgrades to WebSocket when the handler says so.
 //
-// Guard (net/http_guard): refuses before any body is read what smuggling needs - Transfer-Encoding
-// not ending in chunked, both lengths, chunked in HTTP/1.0, bare CR, repeated Host or
-// Content-Length, header block over 16 KiB, target over 8 KiB; a slow header (10 s), a slow body
-// (30 s) and an idle connection (60 s) are closed.
+// Guard (net/http/http_guard.hpp): refuses before any body is read what smuggling needs -
+// Transfer-Encoding not ending in chunked, both lengths, chunked in HTTP/1.0, bare CR, repeated
+// Host or Content-Length, header block over 16 KiB, target over 8 KiB; a slow header (10 s), a slow
+// body (30 s) and an idle connection (60 s) are closed.
 
 #include <chrono>
 #include <cstddef>

@@ -215,6 +215,9 @@ struct TurnView {
     // With the order SHORTEST: the run time that it is ordered by, and its source.
     struct RunTime {
         Duration time;  // run time, or remaining run time
+        // false: no statement, limit or past run says anything, and `time` is what the order
+        // assumes
+        bool is_known = true;
         // `time` is the remaining run time; it is multiplied by GPUs to a power (docs/adr/0018)
         bool is_left = false;
         // the user has stated it; otherwise it is derived from its limit and past runs of its owner

@@ -1,5 +1,5 @@
-// Shows the terms that decide the order of jobs, one by one, as policy/queue_order.cpp compares
-// them.
+// Shows the terms that decide the order of jobs, one by one, as scheduler/policy/queue_order.cpp
+// compares them.
 
 #include <algorithm>
 
@@ -22,6 +22,11 @@ Duration time_of_log2(std::int64_t log2) {
     return Duration{whole + whole / 4'096 * (log2 % kLog2One) / (kLog2One / 4'096)};
 }
 
+bool has_past_runs(const ClusterState& state, const RunTimeQuestion& about) {
+    std::vector<Duration> runs;
+    return state.run_times.history().alike(about, 1, runs) != RunTimeBasis::nothing;
+}
+
 TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line& line) {
     const PoolRow& pool = state.pool(job.pool);
     const RunTimeQuestion about = state.run_times.question_about(job);
@@ -32,8 +37,15 @@ TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line
     out.gpu_exponent_percent = pool.preemption.gpu_exponent_percent;
     if (out.is_left) {
         out.time = RemainingWork{}.remaining_time(state, job);
+        // Without runs to learn from, the remaining time of a job that has not run is 0, whatever
+        // its limit. An order by size counts that as the shortest time that it distinguishes
+        // (scheduler/policy/remaining_work.hpp).
+        out.is_known = out.is_declared || has_past_runs(state, about);
+        const bool counts_sizes = pool.preemption.mode != PreemptionMode::due;
+        if (!out.is_known && counts_sizes) out.time = std::max(out.time, kShortestFelt);
     } else {
         out.time = time_of_log2(line.scores.run_time_log2(state, job.waiting.in_class));
+        out.is_known = out.is_declared || about.limit > Duration{} || has_past_runs(state, about);
     }
     if (pool.preemption.mode != PreemptionMode::due) out.halved_every = pool.backfill.ageing;
     return out;

@@ -4,8 +4,8 @@
 // line, reasons and start estimates.
 //
 // It reads the state and changes nothing; it is not part of the image. The first query reads
-// everything once. From then on the state logs its changes (state/changes.hpp), and refresh() reads
-// only those.
+// everything once. From then on the state logs its changes (scheduler/state/changes.hpp), and
+// refresh() reads only those.
 //
 // Lifecycle, owner, thread: the Engine's. Results are valid until the next step.
 

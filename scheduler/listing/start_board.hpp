@@ -1,10 +1,10 @@
 #pragma once
-// The start estimates of waiting jobs, as lists show them (plan/estimate/start_estimate.hpp). They
-// are computed on request for whole lines, and cached. A long computation is done in pieces,
-// between which the engine continues, and uses at most a hundredth of the time; until it ends the
-// previous result is returned. So an estimate is up to a hundred times as old as its computation
-// takes: milliseconds in a small cluster, some seconds with a hundred thousand jobs. Jobs that
-// arrived since the previous result have no estimate.
+// The start estimates of waiting jobs (scheduler/plan/estimate/start_estimate.hpp), as lists show
+// them. They are computed on request for whole lines, and cached. A long computation is done in
+// pieces, between which the engine continues, and uses at most a hundredth of the time; until it
+// ends the previous result is returned. So an estimate is up to a hundred times as old as its
+// computation takes: milliseconds in a small cluster, some seconds with a hundred thousand jobs.
+// Jobs that arrived since the previous result have no estimate.
 //
 // Owner, thread: the Listing's.
 

@@ -1,6 +1,6 @@
 #pragma once
 // The position of each waiting job in its queue, in the order in which the planner would try the
-// jobs if all of them fitted (policy/queue_order.hpp).
+// jobs if all of them fitted (scheduler/policy/queue_order.hpp).
 //
 // Jobs of a queue that are equal by all terms of its order except age form one group, ordered by
 // age. There are as many groups as namespaces times priorities, for any number of jobs; with the

@@ -1,8 +1,5 @@
 #include "scheduler/model/amount_text.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "scheduler/model/explanation/limit_facts.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/model/policy/budget.hpp"
@@ -93,31 +90,6 @@ std::string limit_amount_noun(fact::LimitUnit unit, std::int64_t amount) {
             return limit_amount(unit, amount) + " GPU-hours";
     }
     return "";
-}
-
-std::string span(Duration length) {
-    struct Unit {
-        std::int64_t ms;
-        const char* name;
-    };
-    constexpr std::array<Unit, 4> units = {
-        Unit{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}};
-    const std::int64_t ms = std::max<std::int64_t>(length.ms(), 0);
-    std::size_t first = 0;
-    while (first + 1 < units.size() && ms < units[first].ms) ++first;
-    const std::size_t last = std::min(first + 1, units.size() - 1);
-    const std::int64_t smallest = units[last].ms;
-    const std::int64_t rounded = (ms + smallest - 1) / smallest * smallest;
-    std::string text;
-    std::int64_t left = rounded;
-    for (std::size_t i = first; i <= last; ++i) {
-        const std::int64_t here = left / units[i].ms;
-        left -= here * units[i].ms;
-        if (here == 0 && !text.empty()) continue;
-        if (here == 0 && i < last) continue;
-        text += (text.empty() ? "" : " ") + std::to_string(here) + units[i].name;
-    }
-    return text;
 }
 
 }  // namespace gpuctl::amounts

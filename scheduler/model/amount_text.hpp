@@ -1,11 +1,10 @@
 #pragma once
-// Texts of amounts and times as messages show them.
+// Texts of amounts as messages show them.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "scheduler/base/time.hpp"
 #include "scheduler/model/resource_kind.hpp"
 
 namespace gpuctl::fact {
@@ -28,7 +27,5 @@ std::string limit_amount(fact::LimitUnit unit, std::int64_t amount);
 // An amount of a limit with its noun: "8 GPUs", "500m CPU", "256Gi memory", "1 job", "40.5
 // GPU-hours".
 std::string limit_amount_noun(fact::LimitUnit unit, std::int64_t amount);
-// "2d 3h", "3h 20m", "45s": the two largest units, rounded up.
-std::string span(Duration length);
 
 }  // namespace gpuctl::amounts

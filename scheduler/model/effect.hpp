@@ -90,13 +90,13 @@ struct WakeAt {
 };
 BOOST_DESCRIBE_STRUCT(WakeAt, (), (at))
 
-// Evicts a pod to make room for another job. The pod gets its own grace period, its controller
+// Evicts a pod to make room for another job, or from a node that must become empty. Its controller
 // creates it again, and PodDisruptionBudgets apply (Kubernetes Eviction API). -> PodEvictOutcome
 struct EvictPod {
     EffectId id{};
     Epoch epoch{};
     PodReference pod;
-    Duration grace;  // grace period
+    Duration grace;  // the pod's own, as the engine counts it; adapters send none
     CauseBox why;    // always present
     ObjectKey job;   // job of the evicted pod
     ObjectKey preemptor;

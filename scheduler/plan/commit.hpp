@@ -1,8 +1,11 @@
 #pragma once
 // The only way from a decision to the state. The planner reads a const ClusterState and hands every
 // decision to one function here, which applies it at once, so that later decisions of the same
-// cycle see it, appends the effects that carry it out, and adds it to the plan of the cycle
-// (docs/adr/0037).
+// cycle see it, and appends the effects that carry it out (docs/adr/0037).
+//
+// Placements, nominations, evictions, sizes, reservations, refusals and reports are added to the
+// plan of the cycle. What only begins or ends a cycle, ends a nomination, marks a job, or has
+// something tried or sent again is not.
 //
 // Lifecycle, owner, thread: made by the Engine for one Plan input.
 

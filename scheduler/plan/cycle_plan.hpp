@@ -1,7 +1,11 @@
 #pragma once
-// The decisions of one planning cycle, in the order in which they were made (docs/adr/0037). Commit
-// writes it, the Engine reads it and counts its figures from it. It holds ids and numbers only; the
-// effects have the texts.
+// The decisions of one planning cycle (docs/adr/0037): a list for each kind, in the order in which
+// they were made. Commit writes it; Engine::last_plan() shows it until the next cycle. It holds ids
+// and numbers only; the effects have the texts.
+//
+// The engine's figures count the placements, the refusals and the effort (EngineFigures::count).
+// They count evictions and sizes when these have happened, not here, as a decision may come to
+// nothing (OutcomeFigures). No program reads the other lists; tests of decisions do.
 //
 // Lifecycle, owner, thread: the Engine's. It is cleared for every cycle, so that its memory is
 // reused.

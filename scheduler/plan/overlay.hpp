@@ -1,7 +1,7 @@
 #pragma once
 // What a search reads and changes for a trial: the state, and the capacity of the same state, on
-// which trial placements are made and undone (Transaction, Reservation::Withholding). The state is
-// unchanged when the search returns. Decisions need a Commit (commit.hpp).
+// which trial placements are made and undone (Transaction, Withholding). The state is unchanged
+// when the search returns. Decisions need a Commit (commit.hpp).
 
 #include "scheduler/state/cluster_state.hpp"
 
@@ -9,7 +9,7 @@ namespace gpuctl {
 
 struct Overlay {
     const ClusterState& state;
-    Capacity& capacity;
+    TrialCapacity capacity;
 };
 
 }  // namespace gpuctl

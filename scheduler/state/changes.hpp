@@ -41,7 +41,6 @@ class StateChanges {
 public:
     // Changes are collected from now on.
     void collect() { collects_ = true; }
-    [[nodiscard]] bool collects() const { return collects_; }
 
     void add(JobId job) {
         if (collects_ && job.exists()) jobs_.add(job);

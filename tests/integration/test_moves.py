@@ -55,7 +55,7 @@ class Moves(unittest.TestCase):
                                r"\d+ GPU-minutes? of work would be repeated; gpuctl moves no job by itself\n"
                                r" +1\. gpuctl delete job [ac] -n team-a\n"
                                r" +2\. wait until team-a/wide runs\n"
-                               r" +3\. gpuctl create -n team-a -f the file of [ac]\n")
+                               r" +3\. gpuctl create -n team-a -f FILE \(the file of job [ac]\)\n")
         move = next(one for one in json.loads(
             self.daemon.gpuctl("explain", "job", "wide", "--json", namespace="team-a").stdout)["remedies"]
             if one["change"] == "jobs_move")
@@ -71,7 +71,7 @@ class Moves(unittest.TestCase):
         self.runs("wide")
         self.assertEqual(self.node_of("wide"), {pod["from"]})
         file = self.daemon.folder / f"{moved['jobId']}.yaml"
-        self.daemon.gpuctl(*shlex.split(start.replace(f"the file of {moved['jobId']}", str(file)))[1:])
+        self.daemon.gpuctl(*shlex.split(start.replace(f"FILE (the file of job {moved['jobId']})", str(file)))[1:])
         self.runs("a", "c", "wide")
         self.assertEqual(self.node_of(moved["jobId"]), {pod["to"]})
 
@@ -80,7 +80,7 @@ class Moves(unittest.TestCase):
         answer = self.daemon.gpuctl("what-if", "-f", "-", stdin=JOB % ("wide", 4), check=False)
         self.assertEqual(answer.returncode, 6, answer.stderr)
         self.assertIn("it would start now if 1 job moved: team-a/", answer.stdout)
-        self.assertIn("1. gpuctl create -n team-a -f the file of wide\n", answer.stdout)
+        self.assertIn("1. gpuctl create -n team-a -f FILE (the file of job wide)\n", answer.stdout)
 
     def test_what_is_not_preemptible_is_not_proposed_for_a_move(self):
         for name in ("a", "b", "c", "d"):

@@ -87,7 +87,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         self.wait_running("equal", 1)
         before = self.uids("firm") | self.uids("equal")
         self.deploy("prod", "lab-high")
-        wait_for(lambda: "are not preemptible (preemptible: false)" in self.explanation("prod"), BOUND_S,
+        wait_for(lambda: "are not preemptible (preemptible: false, the default of gpuctl jobs" in self.explanation("prod"), BOUND_S,
                  lambda: self.explanation("prod"))
         self.assertEqual(before, self.uids("firm") | self.uids("equal"))
         self.assertEqual(self.evictions(201), [])

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from test_tidy import ROOT, tidy
 
+import rooms
+
 FILE = re.compile(r"`([\w./-]+\.(?:hpp|cpp|md|py|txt|yaml))`")
 ARROW = re.compile(r"(\w+) → (\w+(?:, \w+)*)")
 SECTIONS = ("In", "Out", "May touch", "Start reading")
@@ -51,6 +53,16 @@ class RoomReadmes(unittest.TestCase):
             linked = {room for room in table[name][1] + table[name][2] if room in table}
             with self.subTest(room=name):
                 self.assertEqual(includes_of(path.read_text()), linked)
+
+    def test_the_sources_that_tools_check_examines_are_those_of_all_rooms(self):
+        self.assertIn("tools/lib/rooms.py", (ROOT / "tools" / "check").read_text())
+        sources = rooms.sources()
+        for path in ("wording/wording.cpp", "policy_document/checks.cpp", "daemon/app/main.cpp", "sim/cluster.cpp"):
+            self.assertIn(path, sources)
+        tests_and_tools = ("tests/", "bench/")
+        missing = [path for path in tidy.tracked_files()
+                   if path.endswith(".cpp") and not path.startswith(tests_and_tools) and path not in sources]
+        self.assertEqual(missing, [])
 
     def test_the_arrows_of_the_architecture_are_those_of_the_build(self):
         text = (ROOT / "docs" / "architecture.md").read_text()

@@ -93,6 +93,15 @@ class Bans(unittest.TestCase):
         self.assertEqual(rules("scheduler/state/x.cpp", code), [])
         self.assertEqual(rules("scheduler/base/seeded_faults.hpp", code), [])
 
+    def test_a_cluster_backend_is_named_in_the_tables_of_backends_only(self):
+        for code in ("if (config.cluster.mode == ClusterMode::embedded) return;",
+                     "for (const auto& nodes : config_.cluster.embedded.nodes) add(nodes);",
+                     "roots = config_.cluster.kubernetes.host_path_roots;"):
+            self.assertIn("backend", rules("daemon/api/x.cpp", code))
+            self.assertEqual(rules("daemon/config/cluster/backend_sections.cpp", code), [])
+            self.assertEqual(rules("tests/unit/daemon/x.cpp", code), [])
+        self.assertEqual(rules("daemon/api/x.cpp", "row = backend_of(config.cluster.mode);"), [])
+
     def test_a_checker_of_the_simulation_does_not_include_what_it_checks(self):
         for room in ("plan", "policy", "queue"):
             code = f'#include "scheduler/{room}/x.hpp"'

@@ -54,7 +54,8 @@ WORDS_ALLOWED = {
     "GPUCTL_SEEDED_FAULTS": (), "seeded_faults.hpp": (),
     # Names in layouts of journals and images that exist.
     "standing:e(": ("daemon/journal/format_2.cpp",), "promises:[<": ("daemon/journal/format_2.cpp",),
-    "image.promises": ("scheduler/state/run_times/run_times.cpp",), "out.promises": ("scheduler/state/image/",),
+    "out.promises": ("scheduler/state/image/image.cpp",),
+    "image_.promises": ("scheduler/state/image/state_reader.cpp",),
     "> promises;": ("scheduler/state/image/image.hpp",), "run_times, promises, ": ("scheduler/state/image/image.hpp",),
     "BindState standing": ("scheduler/state/image/image.hpp",), "(facts, standing, ": ("scheduler/state/image/image.hpp",),
     "image.standing": ("scheduler/state/image/pairs.cpp",), "pod.standing": ("scheduler/state/image/state_reader.cpp",),

@@ -109,7 +109,7 @@ private:
 // The type of a value, for messages: "text", "a number", "a list" ...
 std::string kind_of(const nlohmann::json& value);
 
-// The members of one map. Every key that is read becomes known; `refuse_unknown` and `each_unknown`
+// The members of one map. Every key that is read becomes known; `unknown` and `report_unknown`
 // handle the rest.
 class Fields {
 public:

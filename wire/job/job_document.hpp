@@ -1,5 +1,5 @@
 #pragma once
-// Job documents <-> JobSpec (docs/reference: job document).
+// Job documents <-> JobSpec (config/examples has documents).
 
 #include <nlohmann/json.hpp>
 #include <string>

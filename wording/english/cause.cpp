@@ -6,8 +6,6 @@
 namespace gpuctl::wording::english {
 namespace {
 
-using amounts::span;
-
 std::string for_job(const ObjectKey& job) { return "preempted for job " + to_string(job); }
 
 std::string lacked_ranks(const char* what, Duration length) {

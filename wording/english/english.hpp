@@ -128,7 +128,9 @@ std::string words(const refusal::NodesTooSmall& refusal);
 std::string words(const refusal::TopologyTooNarrow& refusal);
 std::string words_of(const Refusal& refusal);
 
-// lists.cpp: "a, b", and "none" of none.
+// lists.cpp: "1m40s", "2d3h", rounded up.
+std::string span(Duration length);
+// "a, b", and "none" of none.
 std::string list_of(const std::vector<std::string>& names);
 // The same with "..." where `total` is more.
 std::string list_of(const std::vector<std::string>& names, std::int64_t total);

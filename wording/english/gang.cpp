@@ -55,10 +55,9 @@ std::string words(const fact::GangHalfBound& fact) {
 }
 
 std::string words(const fact::GangRepair& fact) {
-    const std::string when =
-        fact.due_in > Duration{}
-            ? "; if ranks are still missing in " + amounts::span(fact.due_in) + ","
-            : "; ranks have been missing for " + amounts::span(fact.lacked_for) + ":";
+    const std::string when = fact.due_in > Duration{}
+                                 ? "; if ranks are still missing in " + span(fact.due_in) + ","
+                                 : "; ranks have been missing for " + span(fact.lacked_for) + ":";
     return when + " a job that fits on the room of this gang may preempt it " +
            "(policy.gangRepairDeadline)";
 }

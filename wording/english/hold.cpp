@@ -49,19 +49,19 @@ std::string words(const fact::FeatureUnsupported& fact) {
 }
 
 // "8 GPUs on node-3 are earmarked for it; it waits for 2 pods to terminate (team-b/x-0,
-// team-b/x-1), at most 30 s"
+// team-b/x-1), at most 30 s, and queues again after that"
 std::string words(const fact::RoomNominated& fact) {
     const bool has_gpus = fact.gpus > GpuMilli{};
     const bool is_one = fact.gpus == whole_gpus(1) || fact.gpus == GpuMilli{};
+    const std::string ends_in = whole_seconds(fact.ends_in);
     return (has_gpus ? amounts::gpus_noun(fact.gpus.value()) : "room") + " on " +
            list_of(fact.nodes, fact.nodes_total) + (is_one ? " is" : " are") +
            " earmarked for it; " +
-           (fact.pods.empty() ? "the evicted pods are gone, but other pods hold that room: " : "") +
-           "it waits for " +
-           (fact.pods.empty() ? "them"
-                              : amounts::count(fact.pods_total, "pod", "pods") + " to terminate (" +
-                                    list_of(fact.pods, fact.pods_total) + ")") +
-           ", at most " + whole_seconds(fact.ends_in);
+           (fact.pods.empty() ? "the pods evicted for it are gone: it starts there within " +
+                                    ends_in + ", or it queues again"
+                              : "it waits for " + amounts::count(fact.pods_total, "pod", "pods") +
+                                    " to terminate (" + list_of(fact.pods, fact.pods_total) +
+                                    "), at most " + ends_in + ", and queues again after that");
 }
 
 std::string words(const fact::PodBoundElsewhere& fact) {

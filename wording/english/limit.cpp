@@ -76,10 +76,9 @@ std::string allowed(const fact::BudgetSpent& fact, const Rounding& rounding) {
 std::string needed(const fact::BudgetSpent& fact, const Rounding& rounding) {
     const std::string text = rounding.counted(fact.needed) + " requested for ";
     if (fact.run_time_max > Duration{} && fact.run_time_max <= fact.period_left) {
-        return text + "up to " + amounts::span(fact.run_time_max) + " (maxRunTime)";
+        return text + "up to " + span(fact.run_time_max) + " (maxRunTime)";
     }
-    const std::string rest =
-        text + "the " + amounts::span(fact.period_left) + " until the period ends";
+    const std::string rest = text + "the " + span(fact.period_left) + " until the period ends";
     return fact.run_time_max > Duration{} ? rest : rest + ", as it has no maxRunTime";
 }
 

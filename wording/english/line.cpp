@@ -6,8 +6,6 @@
 namespace gpuctl::wording::english {
 namespace {
 
-using amounts::span;
-
 // A reservation holds for as long as nothing else changes.
 constexpr const char* kUnless =
     " (if running jobs use up their run-time limits and no other job becomes head of line)";
@@ -27,17 +25,29 @@ std::string held_by(fact::Holders holders, bool is_within_guarantee) {
         case fact::Holders::on_nodes_with_free_gpus:
             return std::string{" held by pods "} + (is_within_guarantee ? "with" : "without") +
                    " GPUs that ";
+        case fact::Holders::more_remaining_work:
+            return " held by pods of jobs with more remaining work that ";
+        case fact::Holders::due_later:
+            return " held by pods of jobs with later due times that ";
     }
     return "";
+}
+
+// Preemption by run time needs the consent of users, which a user of such a pool may not know.
+std::string how_to_allow(fact::Holders holders) {
+    const bool is_by_run_time =
+        holders == fact::Holders::more_remaining_work || holders == fact::Holders::due_later;
+    return is_by_run_time ? ": set preemptible: true on them" : "";
 }
 
 std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
     const std::string rest = fact.rest ? " for another " + span(*fact.rest) : "";
     switch (fact.why) {
         case fact::NotEvicted::not_preemptible:
-            return "are not preemptible (preemptible: false)";
+            return "are not preemptible (preemptible: false, the default of gpuctl jobs above "
+                   "priority low; preemptible: true would allow it)";
         case fact::NotEvicted::not_stated:
-            return "are not marked as preemptible (preemptible: true)";
+            return "are not marked as preemptible (preemptible: true)" + how_to_allow(fact.holders);
         case fact::NotEvicted::not_stated_in_pool:
             return "are not marked as preemptible (preemptible: true), which their pool requires "
                    "(preemption.victims)";
@@ -57,6 +67,8 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
             return "belong to jobs that also hold guaranteed GPUs of their queues";
         case fact::NotEvicted::within_guarantee:
             return "belong to queues within their guarantees";
+        case fact::NotEvicted::ends_last:
+            return "would otherwise run alone after all other jobs";
     }
     return "";
 }
@@ -66,7 +78,10 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
 std::string words(const fact::ShortJobsFirst& fact) {
     return std::to_string(fact.percent) + " % of pool " + fact.pool +
            " are reserved for jobs shorter than " + span(fact.run_time) +
-           "; by its limit and the past jobs of its namespace this job runs longer";
+           "; by its limit and the past jobs of its namespace this job runs longer; a maxRunTime "
+           "of at most " +
+           span(fact.run_time) + " makes it short, and after a wait of " + span(fact.wait_maximum) +
+           " (waitMaximum) the reserve no longer counts for it";
 }
 
 std::string words(const fact::HeadOfLine& fact) {
@@ -103,7 +118,8 @@ std::string words(const fact::HeadUnderLimit& fact) {
 
 std::string words(const fact::LimitReservedForHead& fact) {
     return "; it preempts no job: quota freed under the limit of " + holder_of(fact.holder) +
-           " is reserved for the head-of-line job " + fact.head;
+           " is reserved for the head-of-line job " + fact.head +
+           "; raise that limit, or wait until that job has started";
 }
 
 std::string words(const fact::LimitReserved& fact) {

@@ -1,6 +1,11 @@
+#include "text/duration.hpp"
 #include "wording/english/english.hpp"
 
 namespace gpuctl::wording::english {
+
+std::string span(Duration length) {
+    return text::format_span((length.ms() + 999) / 1'000, text::Rounding::up);
+}
 
 std::string list_of(const std::vector<std::string>& names) {
     std::string text;

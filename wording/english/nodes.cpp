@@ -27,7 +27,7 @@ std::string refusal(const fact::NodesRefusing& of) {
     const std::string name = of.names.empty() ? "" : of.names.front();
     switch (of.why) {
         case NodeRefusal::none:
-            return is + " closed for maintenance";
+            return is + " kept free for maintenance or a reservation";
         case NodeRefusal::unschedulable:
             return is + " cordoned";
         case NodeRefusal::unhealthy:
@@ -85,11 +85,10 @@ std::string named(const fact::WindowClosed& window) {
 std::string closing(const fact::WindowClosed& window) {
     const std::string nodes = amounts::count(window.nodes, "node", "nodes");
     if (window.has_begun) {
-        return named(window) + " keeps " + nodes + " closed for another " +
-               amounts::span(window.lasts);
+        return named(window) + " keeps " + nodes + " closed for another " + span(window.lasts);
     }
-    return named(window) + " closes " + nodes + " in " + amounts::span(window.begins_in) + " for " +
-           amounts::span(window.lasts);
+    return named(window) + " closes " + nodes + " in " + span(window.begins_in) + " for " +
+           span(window.lasts);
 }
 
 std::string conflict(fact::WindowConflict conflict, Duration run_time) {
@@ -101,7 +100,7 @@ std::string conflict(fact::WindowConflict conflict, Duration run_time) {
         case fact::WindowConflict::run_time_unknown:
             return ", and its run time is unknown (set maxRunTime)";
         case fact::WindowConflict::run_time:
-            return ", and it may run for " + amounts::span(run_time);
+            return ", and it may run for " + span(run_time);
     }
     return "";
 }

@@ -67,7 +67,7 @@ std::string words(const fact::GrowthWithoutRoom& fact) {
 }
 
 std::string words(const fact::GrowthDelayed& fact) {
-    return ", in " + amounts::span(fact.until) + " at the earliest";
+    return ", in " + span(fact.until) + " at the earliest";
 }
 
 std::string words(const fact::GrowthUndecided& fact) {

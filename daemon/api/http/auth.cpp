@@ -19,6 +19,8 @@ namespace gpuctl::api {
 namespace {
 
 constexpr std::string_view kRoleNames[] = {"anonymous", "viewer", "user", "operator", "admin"};
+constexpr const char* kNotOpened =
+    "it cannot be opened; check that it exists and that gpuctld may read it";
 constexpr std::size_t kTokenBytesMin = 16;
 constexpr std::size_t kTokenBytesMax = 512;
 
@@ -46,11 +48,11 @@ TokenStore::TokenStore() {
 
 Result<void> TokenStore::load(const std::string& path) {
     struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return bad_file(path, 0, "cannot be opened");
+    if (::stat(path.c_str(), &status) != 0) return bad_file(path, 0, kNotOpened);
     if (S_ISDIR(status.st_mode)) return bad_file(path, 0, "it is a directory");
     if (aio::is_no_regular_file(path)) return bad_file(path, 0, "it is not a regular file");
     std::ifstream file{path};
-    if (!file) return bad_file(path, 0, "cannot be opened");
+    if (!file) return bad_file(path, 0, kNotOpened);
     if ((status.st_mode & S_IROTH) != 0) {
         return bad_file(path, 0, "every user of this machine can read it; run chmod o-r on it");
     }

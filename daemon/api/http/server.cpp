@@ -103,6 +103,15 @@ std::optional<Error> bad_query(const Route& route, std::string_view name, std::s
                       "namespace \"" + std::string{value.substr(0, kShownMax)} + "\" " + problem);
 }
 
+Error lacks_role(const Call& call, const Route& route, Role needed) {
+    return make_error(ErrorCode::Forbidden,
+                      call.request.method + " " + std::string{route.pattern} + " needs the role " +
+                          std::string{to_string(needed)} + "; the token of " + call.caller.name +
+                          " has the role " + std::string{to_string(call.caller.role)} +
+                          ". Roles are set in the file server.tokensFile of gpuctld; ask its "
+                          "operator");
+}
+
 }  // namespace
 
 // A page in a browser that resolves its name to 127.0.0.1 (DNS rebinding) still sends its own name
@@ -180,13 +189,7 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
         if (!caller) return refuse(caller.error(), route.pattern);
         call.caller = std::move(*caller);
     }
-    if (call.caller.role < needed) {
-        return refuse(
-            make_error(ErrorCode::Forbidden, call.caller.name + " is " +
-                                                 std::string{to_string(call.caller.role)} +
-                                                 "; this needs " + std::string{to_string(needed)}),
-            route.pattern);
-    }
+    if (call.caller.role < needed) return refuse(lacks_role(call, route, needed), route.pattern);
     const auto& query = call.target.query;
     for (auto at = query.begin(); at != query.end(); ++at) {
         const auto& [name, value] = *at;

@@ -49,16 +49,7 @@ Error unreadable(const std::string& path, const std::string& why) {
                       "read server.uiDirectory: " + path + ": " + why);
 }
 
-bool has_hidden_part(const fs::path& relative) {
-    return std::any_of(relative.begin(), relative.end(),
-                       [](const fs::path& part) { return part.string().starts_with('.'); });
-}
-
-// Links are followed only within the directory: a mounted ConfigMap consists of links.
-bool is_within(const fs::path& file, const fs::path& root) {
-    std::error_code failure;
-    const fs::path real = fs::canonical(file, failure);
-    if (failure) return false;
+bool is_within(const fs::path& real, const fs::path& root) {
     const auto [end, ignored] = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
     return end == root.end();
 }
@@ -78,34 +69,89 @@ bool is_known(std::string_view none_match, std::string_view etag) {
 
 }  // namespace
 
+// Reads a directory and those below it. Links are followed only within the root: a mounted
+// ConfigMap consists of links, to files and to directories.
+class StaticFiles::Reader {
+public:
+    Reader(StaticFiles& files, fs::path root) : files_(files), root_(std::move(root)) {}
+
+    // `directory`: its real path; `prefix`: its name below the root, "" or "assets/".
+    Result<void> read(const fs::path& directory, const std::string& prefix) {
+        if (++directories_ > kStaticFilesMax) return too_much();
+        if (open_.size() >= kStaticDepthMax) {
+            return unreadable(shown(prefix), "it is more than " + std::to_string(kStaticDepthMax) +
+                                                 " directories deep");
+        }
+        open_.push_back(directory);
+        std::error_code failure;
+        fs::directory_iterator at{directory, failure};
+        for (; !failure && at != fs::directory_iterator{}; at.increment(failure)) {
+            const std::string name = at->path().filename().string();
+            if (name.starts_with('.')) continue;
+            if (Result<void> taken = read_entry(at->path(), prefix + name); !taken) return taken;
+        }
+        if (failure) return unreadable(shown(prefix), failure.message());
+        open_.pop_back();
+        return {};
+    }
+
+private:
+    Result<void> read_entry(const fs::path& path, const std::string& name) {
+        std::error_code failure;
+        const fs::path real = fs::canonical(path, failure);
+        if (failure) return unreadable(shown(name), failure.message());
+        const fs::file_status status = fs::status(real, failure);
+        if (failure) return unreadable(shown(name), failure.message());
+        if (!fs::is_directory(status) && !fs::is_regular_file(status)) return {};
+        if (!is_within(real, root_)) {
+            return unreadable(shown(name), "it is a link that leads out of the directory");
+        }
+        if (fs::is_regular_file(status)) return take_file(real, name);
+        if (std::find(open_.begin(), open_.end(), real) != open_.end()) {
+            return unreadable(shown(name), "it is a link to a directory that it is in");
+        }
+        return read(real, name + "/");
+    }
+
+    Result<void> take_file(const fs::path& real, const std::string& name) {
+        std::error_code failure;
+        const std::uintmax_t size = fs::file_size(real, failure);
+        if (!failure && size > kStaticBytesMax - bytes_) return too_much();
+        std::ifstream in{real, std::ios::binary};
+        std::string content{std::istreambuf_iterator<char>{in}, {}};
+        if (!in.is_open() || in.bad()) return unreadable(shown(name), "it cannot be read");
+        if (content.size() > kStaticBytesMax - bytes_) return too_much();
+        if (files_.files_.size() >= kStaticFilesMax) return too_much();
+        bytes_ += content.size();
+        std::string etag = "\"" + text::hex16(hash64(content)) + "\"";
+        files_.files_[name] = File{std::move(content), std::move(etag), media_type_of(name)};
+        return {};
+    }
+
+    [[nodiscard]] std::string shown(const std::string& name) const {
+        return (root_ / name).string();
+    }
+    [[nodiscard]] Error too_much() const {
+        return unreadable(root_.string(), "it contains more than " +
+                                              std::to_string(kStaticFilesMax) +
+                                              " files or directories, or " +
+                                              std::to_string(kStaticBytesMax >> 20U) + " MiB");
+    }
+
+    StaticFiles& files_;
+    fs::path root_;
+    std::vector<fs::path> open_;  // the directory that is read, and those it is in: no cycle
+    // Each time it is read: links can lead to a directory by more ways than there are files.
+    std::size_t directories_ = 0;
+    std::size_t bytes_ = 0;
+};
+
 Result<StaticFiles> StaticFiles::read(const std::string& directory) {
     std::error_code failure;
     const fs::path root = fs::canonical(directory, failure);
     if (failure) return unreadable(directory, failure.message());
     StaticFiles found;
-    std::size_t bytes = 0;
-    fs::recursive_directory_iterator at{root, failure};
-    for (; !failure && at != fs::recursive_directory_iterator{}; at.increment(failure)) {
-        const fs::path relative = at->path().lexically_relative(root);
-        std::error_code ignored;
-        if (has_hidden_part(relative) || !fs::is_regular_file(at->path(), ignored)) continue;
-        if (!is_within(at->path(), root)) {
-            return unreadable(at->path().string(), "it is a link that leads out of the directory");
-        }
-        std::ifstream in{at->path(), std::ios::binary};
-        std::string content{std::istreambuf_iterator<char>{in}, {}};
-        if (!in.is_open() || in.bad()) return unreadable(at->path().string(), "it cannot be read");
-        bytes += content.size();
-        if (bytes > kStaticBytesMax || found.files_.size() >= kStaticFilesMax) {
-            return unreadable(directory, "it contains more than " +
-                                             std::to_string(kStaticFilesMax) + " files or " +
-                                             std::to_string(kStaticBytesMax >> 20U) + " MiB");
-        }
-        std::string etag = "\"" + text::hex16(hash64(content)) + "\"";
-        const std::string name = relative.generic_string();
-        found.files_[name] = File{std::move(content), std::move(etag), media_type_of(name)};
-    }
-    if (failure) return unreadable(directory, failure.message());
+    if (Result<void> read = Reader{found, root}.read(root, ""); !read) return read.error();
     return found;
 }
 

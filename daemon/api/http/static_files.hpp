@@ -13,16 +13,18 @@
 
 namespace gpuctl::api {
 
-inline constexpr std::size_t kStaticFilesMax = 4'096;
+inline constexpr std::size_t kStaticFilesMax = 4'096;  // and at most as many directories
+inline constexpr std::size_t kStaticDepthMax = 64;     // of a directory within directories
 inline constexpr std::size_t kStaticBytesMax = 64u << 20;
 
 class StaticFiles {
 public:
     // None: every request is answered 404.
     StaticFiles() = default;
-    // All regular files below the directory, except those whose path has a part that begins with a
-    // dot. Errors: the directory cannot be read, a link leads out of it, or it contains more than
-    // the limits above.
+    // All regular files below the directory, also through links, except those whose path has a part
+    // that begins with a dot. Errors: the directory or a part of it cannot be read; a link leads
+    // out of it, to nothing, or to a directory that the link is in; it contains more than the
+    // limits above.
     static Result<StaticFiles> read(const std::string& directory);
 
     // `path`: the decoded segments below /ui. "index.html" is served for a directory, which needs a
@@ -39,6 +41,8 @@ private:
         std::string etag;  // in quotes
         std::string_view media_type;
     };
+    class Reader;
+
     std::map<std::string, File, std::less<>> files_;  // by path: "assets/app.js"
 };
 

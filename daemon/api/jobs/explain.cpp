@@ -1,5 +1,5 @@
-// Why a job waits, and when it starts. Computed on the replica (core/replica.hpp), from one state:
-// the jobs ahead in the queue and the holders of GPUs take longer than the loop may block.
+// Why a job waits, and when it starts. Computed on the replica (daemon/core/replica.hpp), from one
+// state: the jobs ahead in the queue and the holders of GPUs take longer than the loop may block.
 
 #include <nlohmann/json.hpp>
 

@@ -3,6 +3,8 @@
 
 #include "scheduler/whatif/preview.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +121,19 @@ Json preview_json(const whatif::Preview& preview) {
     return body;
 }
 
+// What a preview simulates of a configuration.
+constexpr std::array<std::string_view, 3> kPolicySections{"policy.", "expert.scheduling.",
+                                                          "expert.pools."};
+
+// An empty file, perhaps of a command that failed before, has the policy of the defaults.
+bool sets_no_policy(const config::Config& proposed) {
+    return std::none_of(proposed.places.begin(), proposed.places.end(), [](const auto& key) {
+        return std::any_of(
+            kPolicySections.begin(), kPolicySections.end(),
+            [&key](std::string_view section) { return key.first.starts_with(section); });
+    });
+}
+
 // An error in the daemon's own configuration is its fault, one in this configuration the sender's.
 net::HttpResponse refusal_of_body(const Error& error, const Call& call) {
     net::HttpResponse response = problem_reply(error, call);
@@ -148,6 +163,7 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     if (!preview) co_return problem_reply(preview.error(), call);
     Json body = preview_json(*preview);
     body["hours"] = *hours;
+    body["isDefaultPolicy"] = sets_no_policy(*proposed);
     co_return json_reply(200, body);
 }
 

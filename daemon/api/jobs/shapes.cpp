@@ -176,6 +176,7 @@ Json turn_json(const TurnView& turn) {
     body["runTime"] = Json{};
     if (turn.run_time) {
         body["runTime"] = {{"ms", turn.run_time->time.ms()},
+                           {"isKnown", turn.run_time->is_known},
                            {"isRemaining", turn.run_time->is_left},
                            {"isDeclared", turn.run_time->is_declared},
                            {"gpus", gpus_json(turn.run_time->gpus)},

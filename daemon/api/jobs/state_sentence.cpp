@@ -18,8 +18,9 @@ std::string pods_text(std::int64_t count) {
 }
 
 std::string running_sentence(const JobView& job) {
-    return "it runs" + at_time("since", job.started_at) + ": " + std::to_string(job.pods_running) +
-           " of " + pods_text(job.pods_wanted) +
+    return (job.started_at.happened() ? "it has been running" + at_time("since", job.started_at)
+                                      : std::string{"it is running"}) +
+           ": " + std::to_string(job.pods_running) + " of " + pods_text(job.pods_wanted) +
            (job.size.empty() ? "" : "; " + wording::text(job.size));
 }
 

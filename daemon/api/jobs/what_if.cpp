@@ -42,7 +42,8 @@ Json moves_json(const whatif::Remedy& remedy) {
 Json steps_json(const whatif::Remedy& remedy, const ObjectKey& waiting, bool exists) {
     Json steps = Json::array();
     const auto create = [](const ObjectKey& key) {
-        return "gpuctl create -n " + key.namespace_name + " -f the file of " + shown_name(key);
+        return "gpuctl create -n " + key.namespace_name + " -f FILE (the file of job " +
+               shown_name(key) + ")";
     };
     if (!exists) steps.push_back(create(waiting));
     const auto made_elsewhere = [](const whatif::MovedJob& job, const char* suspended) {

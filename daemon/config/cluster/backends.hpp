@@ -1,7 +1,8 @@
 #pragma once
 // Names of the clusters that gpuctld can run on. A name is the value of cluster.mode and of the
 // section below cluster that only this backend reads. The behaviour of a backend is a row of
-// daemon/app/backends.cpp, which does not compile while a row is missing.
+// daemon/app/backends.cpp, what its section says a row of backend_sections.cpp; neither compiles
+// while a row is missing.
 
 #include <array>
 #include <cstdint>

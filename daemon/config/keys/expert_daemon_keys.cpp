@@ -15,8 +15,8 @@ std::vector<Key<Config>> server_keys() {
                   "open connections, more are refused; you need this when many clients keep "
                   "connections open"),
             size("bodyBytesMax", &Server::body_bytes_max, kKibi, kMebi,
-                 "largest request body, more is answered with 413; you need this when untrusted "
-                 "clients send"),
+                 "largest request body, more is answered with 413; you need this when clients that "
+                 "you do not trust may send large bodies"),
             count("logStreamsMax", &Server::log_streams_max, 1, 1'000'000,
                   "log followers at once; you need this when more users follow"),
             span("requestTimeout", &Server::request_timeout, kMsPerSecond, kMsPerHour,

@@ -1,5 +1,6 @@
 #include "daemon/config/keys/policy_section.hpp"
 
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "policy_document/policy_keys.hpp"
 
 namespace gpuctl::config {
@@ -10,10 +11,8 @@ namespace {
 void add_pools_without_entry(const wire::Field& field, Config& config) {
     if (config.policy_name == kDefaultPolicyName) return;
     add_pool(kDefaultPool, config);
-    if (config.cluster.mode == ClusterMode::embedded) {
-        for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
-            add_pool(nodes.pool, config);
-        }
+    if (const auto* groups = known_nodes(config.cluster)) {
+        for (const EmbeddedNodes& nodes : *groups) add_pool(nodes.pool, config);
         return;
     }
     wire::Fields{field}.find("name").warning(

@@ -18,9 +18,10 @@ namespace gpuctl::fact {
 struct ShortJobsFirst {
     std::int64_t percent = 0;
     std::string pool;
-    Duration run_time;  // jobs with a shorter run time are short
+    Duration run_time;      // jobs with a shorter run time are short
+    Duration wait_maximum;  // the share does not count for jobs that have waited this long
 };
-BOOST_DESCRIBE_STRUCT(ShortJobsFirst, (), (percent, pool, run_time))
+BOOST_DESCRIBE_STRUCT(ShortJobsFirst, (), (percent, pool, run_time, wait_maximum))
 
 // The job is at the head of the line, and its start time is unknown.
 struct HeadOfLine {
@@ -78,8 +79,10 @@ BOOST_DESCRIBE_STRUCT(LimitReserved, (), (holder, head, waited, within_in, run_t
 
 enum class Holders : std::uint8_t {
     lower_priority,
-    over_guarantee,          // in queues that hold more than their guarantees
-    on_nodes_with_free_gpus  // CPU, memory and other resources on nodes with free GPUs
+    over_guarantee,           // in queues that hold more than their guarantees
+    on_nodes_with_free_gpus,  // CPU, memory and other resources on nodes with free GPUs
+    more_remaining_work,      // in a pool that preempts long work for short work
+    due_later                 // in a pool that preempts by due times
 };
 // Why pods that come after the job in the order are not evicted for it.
 enum class NotEvicted : std::uint8_t {
@@ -92,7 +95,8 @@ enum class NotEvicted : std::uint8_t {
     refused_before,
     behind_reservation,
     gang_within_guarantee,  // their job also uses the guarantee of its queue
-    within_guarantee
+    within_guarantee,
+    ends_last  // it would run alone after all other jobs if it were preempted
 };
 struct PodsNotEvicted {
     Holders holders = Holders::lower_priority;

@@ -53,7 +53,7 @@ struct PoolEmpty {
 BOOST_DESCRIBE_STRUCT(PoolEmpty, (), (pool))
 
 struct NodesRefusing {
-    NodeRefusal why = NodeRefusal::none;  // none: the nodes are closed for maintenance
+    NodeRefusal why = NodeRefusal::none;  // none: windows close the nodes
     std::int64_t nodes = 0;
     // The objects of the refusal: a taint, labels, GPU models, a topology level, or a volume claim.
     std::vector<std::string> names;

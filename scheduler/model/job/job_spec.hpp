@@ -1,6 +1,7 @@
 #pragma once
-// A job as its user wrote it, decoded, checked and completed with defaults by wire/job_yaml. Both
-// adapters make pods from it: k8s/workload as API objects, sim/ on the simulated cluster.
+// A job as its user wrote it, decoded, checked and completed with defaults by
+// wire/job/job_document.cpp. Both adapters make pods from it: k8s/workload as API objects, sim/ on
+// the simulated cluster.
 
 #include <boost/describe.hpp>
 #include <cstdint>

@@ -240,7 +240,7 @@ bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, Po
     return true;
 }
 
-bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_greedily(const ClusterState& state, const Capacity& capacity, PoolId pool,
                             Transaction& attempt) {
     chosen_.clear();
     while (chosen_.size() < order_.size()) {
@@ -258,7 +258,7 @@ bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolI
 
 // Depth-first search over all nodes of the pool. Equivalent nodes are not skipped; the step bound
 // covers that.
-bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::search(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     Transaction& attempt, std::size_t next, std::int64_t& steps_left) {
     if (next == order_.size()) return true;
     const ShapeId shape_id = state.pod(order_[next]).shape;
@@ -286,7 +286,7 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     return false;
 }
 
-bool Placer::place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_order(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, std::int64_t& steps_left) {
     // Ranks with a spread rule are not packed first.
     if (wish_.spread == TopologyLevel::none) {
@@ -303,22 +303,22 @@ bool Placer::place_order(const ClusterState& state, Capacity& capacity, PoolId p
     return search(state, capacity, pool, attempt, 0, steps_left);
 }
 
-bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_now(const ClusterState& state, TrialCapacity trial, PoolId pool,
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;
     wish_ =
         has_fault(SeededFault::any_rack_will_do) ? TopologyRules{} : state.shape_of(shape).topology;
-    if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
+    if (wish_.any()) return place_in_domains(state, trial, pool, pods, out);
     if (pods.size() == 1) {
-        const Spot spot = best(state, capacity, pool, shape);
+        const Spot spot = best(state, trial.read(), pool, shape);
         if (spot.node.exists()) out.push_back({pods.front(), spot.node, spot.device});
         return spot.node.exists();
     }
     sort_by_size(state, pods);
-    Transaction attempt{capacity, log_};
+    Transaction attempt{trial, log_};
     std::int64_t steps_left = kSearchStepsMax;
-    if (!place_order(state, capacity, pool, attempt, steps_left)) return false;
+    if (!place_order(state, trial.read(), pool, attempt, steps_left)) return false;
     write_placements(pods, out);
     return true;  // the attempt is rolled back here; Bindings::assume() places the pods
 }

@@ -34,7 +34,7 @@ public:
     // nodes do not matter. For pods of one shape the search is complete. For several shapes a
     // second search follows if the first try fails; that search is complete within kSearchStepsMax
     // steps.
-    bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_all(const ClusterState& state, TrialCapacity trial, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
 
     // The nodes that the rules of this shape and maintenance allow.
@@ -71,7 +71,7 @@ public:
 private:
     // Places all pods with the current GPU model. place_all() calls it for one model after the
     // other.
-    bool place_now(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_now(const ClusterState& state, TrialCapacity trial, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
     NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     const Shape& shape, std::int64_t ranks, std::int64_t& fitting);
@@ -82,15 +82,15 @@ private:
     NodeId least_free_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                            const NodeSet& eligible, std::int64_t ranks) const;
     void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
-    bool place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_greedily(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         Transaction& attempt);
     void take_ranks(const Capacity& capacity, Transaction& attempt, NodeId node, const Shape& shape,
                     std::int64_t ranks);
-    bool search(const ClusterState& state, Capacity& capacity, PoolId pool, Transaction& attempt,
-                std::size_t next, std::int64_t& steps_left);
+    bool search(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                Transaction& attempt, std::size_t next, std::int64_t& steps_left);
     // Places the pods of order_ on any allowed nodes; chosen_ has the result. The changes of the
     // attempt are not rolled back.
-    bool place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_order(const ClusterState& state, const Capacity& capacity, PoolId pool,
                      Transaction& attempt, std::int64_t& steps_left);
     bool place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
                      Transaction& attempt, ShapeId id, std::int64_t ranks);
@@ -117,15 +117,15 @@ private:
     [[nodiscard]] const NodeSet& allowed(const ClusterState& state, const Shape& shape);
     void open_scope();  // fills scope_slots_
     void close_scope();
-    bool place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_in_domains(const ClusterState& state, TrialCapacity trial, PoolId pool,
                           const std::vector<PodId>& pods, std::vector<Placement>& out);
     Spot best_near_anchors(const ClusterState& state, const Capacity& capacity, PoolId pool,
                            PodId pod);
-    bool place_together(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_together(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         Transaction& attempt, const Shape& shape);
-    bool place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_mixed(const ClusterState& state, const Capacity& capacity, PoolId pool,
                      Transaction& attempt, std::int64_t& steps_left);
-    bool place_in_scope(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_in_scope(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         Transaction& attempt, std::int64_t& steps_left);
     // Domains of the required level that may have room for this many GPUs, tightest first.
     void list_domains(const Capacity& capacity, TopologyLevel level, std::int64_t gpus);
@@ -137,7 +137,7 @@ private:
     std::size_t pick_groups(const Capacity& capacity);
     std::size_t pick_fewest(const std::vector<std::uint32_t>& from, std::vector<std::uint32_t>& to);
     void narrow_outward(const Capacity& capacity);
-    bool place_groups(const ClusterState& state, Capacity& capacity, PoolId pool,
+    bool place_groups(const ClusterState& state, const Capacity& capacity, PoolId pool,
                       Transaction& attempt, const Shape& shape);
     bool place_apart(const ClusterState& state, const Capacity& capacity, PoolId pool,
                      Transaction& attempt, const Shape& shape, std::int64_t ranks);

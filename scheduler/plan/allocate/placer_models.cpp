@@ -9,19 +9,19 @@
 
 namespace gpuctl {
 
-bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_all(const ClusterState& state, TrialCapacity trial, PoolId pool,
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     const Shape& shape = state.shape_of(pods.front());
     const PlacementRules& rules = state.rules_of(shape);
     if (!rules.takes_several_models() || has_fault(SeededFault::ignore_model_preference)) {
-        return place_now(state, capacity, pool, pods, out);
+        return place_now(state, trial, pool, pods, out);
     }
     std::vector<std::string_view> gang_models;
     if (!runs_now(state, pods.front())) gang_models = state.gangs.models_of_gang(pods.front());
     const auto is_placed_on = [&](const std::string& model) {
         if (!is_model_among(gang_models, model)) return false;
         only_model_ = model;
-        const bool is_placed = place_now(state, capacity, pool, pods, out);
+        const bool is_placed = place_now(state, trial, pool, pods, out);
         only_model_ = {};
         return is_placed;
     };

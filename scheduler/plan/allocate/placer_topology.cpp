@@ -127,8 +127,9 @@ bool Placer::is_taken(const Capacity& capacity, std::uint32_t slot) const {
 
 // --- several domains ---
 
-bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_in_domains(const ClusterState& state, TrialCapacity trial, PoolId pool,
                               const std::vector<PodId>& pods, std::vector<Placement>& out) {
+    const Capacity& capacity = trial.read();
     anchors_.clear();
     if (!runs_now(state, pods.front())) {
         state.gangs.read_anchors(state.job(state.pod(pods.front()).job), anchors_);
@@ -143,7 +144,7 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
     const ShapeId first = state.pod(order_.front()).shape;
     const bool uniform = std::all_of(order_.begin(), order_.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
-    Transaction attempt{capacity, log_};
+    Transaction attempt{trial, log_};
     std::int64_t steps_left = kSearchStepsMax;
     const auto place = [&] {
         return uniform ? place_together(state, capacity, pool, attempt, state.shape_of(first))
@@ -307,7 +308,7 @@ void Placer::narrow_outward(const Capacity& capacity) {
     }
 }
 
-bool Placer::place_together(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_together(const ClusterState& state, const Capacity& capacity, PoolId pool,
                             Transaction& attempt, const Shape& shape) {
     candidates_.assign(1, DomainId::none());
     if (wish_.required != TopologyLevel::none) {
@@ -330,7 +331,7 @@ bool Placer::place_together(const ClusterState& state, Capacity& capacity, PoolI
     return place_groups(state, capacity, pool, attempt, shape);
 }
 
-bool Placer::place_groups(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_groups(const ClusterState& state, const Capacity& capacity, PoolId pool,
                           Transaction& attempt, const Shape& shape) {
     chosen_.clear();
     const ShapeId id = state.pod(order_.front()).shape;
@@ -372,7 +373,7 @@ bool Placer::place_apart(const ClusterState& state, const Capacity& capacity, Po
 
 // --- ranks of several shapes ---
 
-bool Placer::place_in_scope(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_in_scope(const ClusterState& state, const Capacity& capacity, PoolId pool,
                             Transaction& attempt, std::int64_t& steps_left) {
     open_scope();
     const bool placed = place_order(state, capacity, pool, attempt, steps_left);
@@ -381,7 +382,7 @@ bool Placer::place_in_scope(const ClusterState& state, Capacity& capacity, PoolI
     return placed;
 }
 
-bool Placer::place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_mixed(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, std::int64_t& steps_left) {
     const DomainMap& domains = capacity.domains();
     const auto is_near_anchors = [&](std::uint32_t slot) {

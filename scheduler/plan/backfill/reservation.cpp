@@ -127,14 +127,13 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
 bool Reservation::search(const Overlay& overlay, Placer& placer, PoolId pool,
                          const std::vector<PodId>& pods) {
     const ClusterState& state = overlay.state;
-    Capacity& capacity = overlay.capacity;
-    Transaction attempt{capacity, log_};
+    Transaction attempt{overlay.capacity, log_};
     if (!release_until_it_fits(overlay, placer, pool, pods, attempt)) return false;
     for (const Placement& placement : round_) {
         const Shape& shape = state.shape_of(placement.pod);
         attempt.occupy(placement.node.value(), shape.needs, 1, placement.device);
     }
-    note_left(state, capacity);
+    note_left(state, overlay.capacity.read());
     return true;  // the attempt is rolled back here completely
 }
 
@@ -151,7 +150,7 @@ bool Reservation::place_at(const Overlay& overlay, Placer& placer, PoolId pool,
 bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, PoolId pool,
                                         const std::vector<PodId>& pods, Transaction& attempt) {
     const ClusterState& state = overlay.state;
-    Capacity& capacity = overlay.capacity;
+    const Capacity& capacity = overlay.capacity.read();
     const ShapeId first = state.pod(pods.front()).shape;
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
@@ -237,7 +236,7 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
             left.amounts.clear();
         }
         for (const Need& need : state.shape_of(placement.pod).needs) {
-            // An amount does not show which device reserves how much: see Withholding.
+            // An amount does not show which device reserves how much: see reserved_amounts().
             const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
             const Column column = is_part ? capacity.whole_column(need.column) : need.column;
             const bool is_known =
@@ -283,30 +282,24 @@ void Reservation::note_placed(const ClusterState& state, const std::vector<Place
     }
 }
 
-Reservation::Withholding::Withholding(Reservation& from, Capacity& capacity)
-    : from_(from), capacity_(capacity) {
-    for (std::size_t i = 0; i < from_.nodes_; ++i) {
-        Left& left = from_.left_[i];
-        left.withheld.clear();
+std::span<const Withholding::OnNode> Reservation::reserved_amounts(const Capacity& capacity) {
+    if (withheld_.size() < nodes_) withheld_.resize(nodes_);
+    for (std::size_t i = 0; i < nodes_; ++i) {
+        const Left& left = left_[i];
+        Withholding::OnNode& withheld = withheld_[i];
+        withheld.slot = left.slot;
+        withheld.amounts.clear();
         // A fraction on an open device may prevent the device from being idle, or from having room,
         // at the reserved time. So a node whose GPUs the reservation counts accepts no fraction.
-        left.is_closed = false;
+        withheld.closes_to_parts = false;
         for (const Need& amount : left.amounts) {
-            if (capacity_.kind(amount.column) == ColumnKind::gpu) left.is_closed = true;
-            const std::int64_t more = capacity_.usable(amount.column, left.slot) -
+            if (capacity.kind(amount.column) == ColumnKind::gpu) withheld.closes_to_parts = true;
+            const std::int64_t more = capacity.usable(amount.column, left.slot) -
                                       std::max<std::int64_t>(amount.amount, 0);
-            if (more > 0) left.withheld.push_back({amount.column, more});
+            if (more > 0) withheld.amounts.push_back({amount.column, more});
         }
-        capacity_.occupy(left.slot, left.withheld);
-        if (left.is_closed) capacity_.close_to_parts(left.slot);
     }
-}
-
-Reservation::Withholding::~Withholding() {
-    for (std::size_t i = 0; i < from_.nodes_; ++i) {
-        capacity_.give_back(from_.left_[i].slot, from_.left_[i].withheld);
-        if (from_.left_[i].is_closed) capacity_.open_to_parts(from_.left_[i].slot);
-    }
+    return {withheld_.data(), nodes_};
 }
 
 }  // namespace gpuctl

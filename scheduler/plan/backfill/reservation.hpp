@@ -14,6 +14,7 @@
 // reservation itself (job and time).
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -46,26 +47,14 @@ public:
     // reserved time.
     void note_placed(const ClusterState& state, const std::vector<Placement>& round, bool is_over);
 
-    // While it exists, free capacity that is reserved is missing from the columns.
-    class Withholding {
-    public:
-        Withholding(Reservation& from, Capacity& capacity);
-        ~Withholding();
-        Withholding(const Withholding&) = delete;
-        Withholding& operator=(const Withholding&) = delete;
-
-    private:
-        Reservation& from_;
-        Capacity& capacity_;
-    };
+    // The free capacity that is reserved, for a Withholding. Valid until the next call or change.
+    std::span<const Withholding::OnNode> reserved_amounts(const Capacity& capacity);
 
 private:
     // What a reserved node has left for other jobs after the reserving job has started there.
     struct Left {
         std::uint32_t slot = 0;
-        Needs amounts;           // may be negative
-        Needs withheld;          // buffer
-        bool is_closed = false;  // to fractions of GPUs, while the node's GPUs are withheld
+        Needs amounts;  // may be negative
     };
     // The state that an answer depends on, except the pods: equal bases give equal answers.
     struct Basis {
@@ -102,7 +91,8 @@ private:
     bool may_keep_ = false;              // the job gets nodes even if no time is known
     std::uint64_t searches_ = 0;
     std::vector<Left> left_;
-    std::size_t nodes_ = 0;  // entries of left_ in use
+    std::size_t nodes_ = 0;                      // entries of left_ in use
+    std::vector<Withholding::OnNode> withheld_;  // buffer, by position in left_
     std::vector<Placement> round_;
     std::vector<Transaction::Entry> log_;
     Stay stay_;                      // stay of the pods, if there are maintenance windows

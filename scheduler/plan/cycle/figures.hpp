@@ -7,8 +7,8 @@ namespace gpuctl {
 
 struct CyclePlan;
 
-// Counters of the engine's work and its effects, monotonic since construction; metrics/recorder
-// reads them.
+// Counters of the engine's work and its effects, monotonic since construction. The daemon shows
+// them as metrics (daemon/app/figures.cpp).
 struct EngineFigures {
     std::uint64_t plans = 0;
     std::uint64_t attempts = 0;    // jobs tried

@@ -223,8 +223,10 @@ bool JobStarter::is_limited(const ClusterState& state, PoolTurn& turn, Attempt& 
 
 bool JobStarter::find_room(const Overlay& overlay, const PoolTurn& turn, Attempt& attempt) {
     const PoolId pool = overlay.state.job(attempt.job).pool;
-    std::optional<Reservation::Withholding> kept;
-    if (attempt.avoids_reservation) kept.emplace(*turn.reservation, overlay.capacity);
+    std::optional<Withholding> kept;
+    if (attempt.avoids_reservation) {
+        kept.emplace(overlay.capacity, turn.reservation->reserved_amounts(overlay.capacity.read()));
+    }
     return placer_.place_all(overlay.state, overlay.capacity, pool, attempt.pods, attempt.round);
 }
 

@@ -170,10 +170,10 @@ bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job,
         placer_.keep_outside(
             state.maintenance.barred(state.maintenance.stay_of(job, pod_), state.now()));
     }
-    std::optional<Reservation::Withholding> kept;
+    std::optional<Withholding> kept;
     if (turn.reservation->exists() &&
         !turn.reservation->is_over_by_then(state.now(), job.run.time_max)) {
-        kept.emplace(*turn.reservation, overlay.capacity);
+        kept.emplace(overlay.capacity, turn.reservation->reserved_amounts(overlay.capacity.read()));
     }
     return placer_.place_all(state, overlay.capacity, job.pool, pod_, placed_);
 }

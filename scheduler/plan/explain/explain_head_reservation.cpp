@@ -18,8 +18,8 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
     kept.subject = pool.name;
     kept.figures = {{"short_percent", pool.backfill.short_percent},
                     {"short_run_time_ms", pool.backfill.short_run_time.ms()}};
-    kept.facts = {
-        fact::ShortJobsFirst{pool.backfill.short_percent, pool.name, pool.backfill.short_run_time}};
+    kept.facts = {fact::ShortJobsFirst{pool.backfill.short_percent, pool.name,
+                                       pool.backfill.short_run_time, pool.backfill.patience}};
     kept.nodes_total = pool.nodes;
     out.push_back(std::move(kept));
 }
@@ -45,7 +45,7 @@ void explain_head_reservation(const ClusterState& state, JobId id, std::vector<E
     if (!out.empty()) return;
     Explanation held;
     held.reason = Reason::reserved;
-    held.subject = shown_name(head.key);
+    held.subject = to_string(head.key);
     held.figures = {figure};
     if (has_time) {
         held.figures.push_back({"run_time_max_ms", job.run.time_max.ms()});

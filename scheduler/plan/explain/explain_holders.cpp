@@ -1,5 +1,5 @@
-// Explains why no pods are evicted for a job: pods of lower priority in its queue, and pods of
-// other queues that hold what its queue is guaranteed.
+// Explains why no pods are evicted for a job: pods of lower priority in its queue, pods of other
+// queues that hold what its queue is guaranteed, and pods of jobs with more remaining work.
 
 #include <algorithm>
 #include <map>
@@ -12,6 +12,7 @@
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/plan/explain/explain_parts.hpp"
 #include "scheduler/plan/preempt/preempt.hpp"
+#include "scheduler/plan/preempt/shorter_job.hpp"
 #include "scheduler/plan/preempt/victims.hpp"
 #include "scheduler/plan/reclaim/in_the_way.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
@@ -37,14 +38,18 @@ struct Waiting {
     GpuMilli ask;             // request of `pods`
     std::set<PodId> surplus;  // ranks of elastic jobs above the minimum, which need no consent
     bool is_behind_reservation = false;
+    // Windows that the job may not run in or into: evictions on their nodes would not help it.
+    WindowSet barred = 0;
     // If the job lacks room, pods on nodes that it may never use do not count. Null: a limit blocks
     // it, and pods on any node may count against the limit.
     const PlacementRules* only_on = nullptr;
 };
 
 bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
-    return waiting.only_on == nullptr ||
-           first_refusal(*waiting.only_on, state.node(node).facts) == NodeRefusal::none;
+    if (waiting.only_on == nullptr) return true;
+    const NodeRow& row = state.node(node);
+    return (row.windows & waiting.barred) == 0 &&
+           first_refusal(*waiting.only_on, row.facts) == NodeRefusal::none;
 }
 
 // For a job behind a reservation, pods are evicted only on nodes without reserved capacity
@@ -114,6 +119,10 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const Load ask = load_of(state, ready.pods);
     Waiting out{id, ready.pods, ask.gpus, {}, is_behind_reservation(state, id)};
+    if (state.maintenance.has_windows()) {
+        out.barred =
+            state.maintenance.barred(state.maintenance.stay_of(job, ready.pods), state.now());
+    }
     if (!shrink::may_try(state, job, ask)) return out;
     Candidates candidates;
     shrink::find_surplus(state, job, ask, candidates);
@@ -140,6 +149,60 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
                 add_held(held, why->first, why->second, gpus);
             } else if (holds_within_guarantee(state, job, on)) {
                 add_held(held, NotEvicted::gang_within_guarantee, Instant{}, gpus);
+            }
+        }
+    }
+    return held;
+}
+
+// The pods that are evicted together with this one.
+EvictionUnit unit_of(const ClusterState& state, PodId id) {
+    const JobId of = state.pod(id).job;
+    const JobRow& job = state.job(of);
+    EvictionUnit unit;
+    unit.job = of;
+    const bool is_gang = state.gangs.gang_size(job).has_value();
+    for (const PodId one : job.pods) {
+        const PodRow& pod = state.pod(one);
+        const bool is_part = one == id || (is_gang && !pod.is_surplus && !pod.is_terminating());
+        if (is_part && pod.node.exists()) unit.add(state, one);
+    }
+    return unit;
+}
+
+// What jobs that come later by their run times hold, where the pool preempts by run times.
+HeldByReason held_by_later_jobs(const ClusterState& state, const Waiting& waiting) {
+    HeldByReason held;
+    const JobRow& job = state.job(waiting.id);
+    if (waiting.pods.empty() || !ShorterJob::may_try(state, job, waiting.pods.front())) return held;
+    RemainingWork work;
+    const ShorterJob shorter{state, job, work};
+    const bool may_reclaim = reclaim::may_try(state, job, waiting.ask);
+    std::map<JobId, bool> gangs;
+    const auto is_later = [&](PodId id) {
+        const JobId of = state.pod(id).job;
+        if (!state.gangs.gang_size(state.job(of))) return shorter.precedes(unit_of(state, id));
+        const auto [known, is_new] = gangs.try_emplace(of, false);
+        if (is_new) known->second = shorter.precedes(unit_of(state, id));
+        return known->second;
+    };
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
+        if (!counts(state, waiting, NodeId{slot})) continue;
+        for (const PodId on : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(on);
+            if (!pod.job.exists() || pod.is_terminating() || waiting.surplus.contains(on)) continue;
+            const JobRow& other = state.job(pod.job);
+            const bool is_counted_elsewhere =
+                preempt::may_stop(job, other) ||
+                (may_reclaim && reclaim::may_stop(state, job, waiting.ask, other));
+            if (is_counted_elsewhere || !is_later(on)) continue;
+            const GpuMilli gpus = state.shape_of(pod).gpus;
+            if (other.queue != job.queue && holds_within_guarantee(state, job, on)) {
+                add_held(held, NotEvicted::within_guarantee, Instant{}, gpus);
+            } else if (ShorterJob::ends_last(state, other)) {
+                add_held(held, NotEvicted::ends_last, Instant{}, gpus);
+            } else if (const auto why = why_not(state, waiting, pod, Consent::needed)) {
+                add_held(held, why->first, why->second, gpus);
             }
         }
     }
@@ -253,13 +316,17 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     }
     std::string head_name;
     if (waiting.is_behind_reservation) {
-        head_name = shown_name(state.job(state.pool(job.pool).reservations.head.job).key);
+        head_name = to_string(state.job(state.pool(job.pool).reservations.head.job).key);
     }
     std::vector<Fact>& facts = out.front().facts;
     add_not_evicted(state, held_on_loan(state, waiting), fact::Holders::over_guarantee, head_name,
                     facts);
     add_held_on_nodes_with_free_gpus(state, held_on_nodes_with_free_gpus(state, waiting), head_name,
                                      facts);
+    const bool is_by_due_time = state.pool(job.pool).preemption.mode == PreemptionMode::due;
+    add_not_evicted(state, held_by_later_jobs(state, waiting),
+                    is_by_due_time ? fact::Holders::due_later : fact::Holders::more_remaining_work,
+                    head_name, facts);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });

@@ -49,7 +49,7 @@ bool explain_behind(const ClusterState& state, JobId id, std::vector<Explanation
     std::optional<fact::LimitHolder> holder = find_limit_holder(state, behind);
     if (!holder) return false;
     out.front().facts.push_back(
-        fact::LimitReservedForHead{std::move(*holder), shown_name(state.job(behind).key)});
+        fact::LimitReservedForHead{std::move(*holder), to_string(state.job(behind).key)});
     return true;
 }
 
@@ -93,7 +93,7 @@ void explain_quota_reservation(const ClusterState& state, JobId id, std::vector<
     const JobRow& head = state.job(behind);
     Explanation held;
     held.reason = Reason::reserved;
-    held.subject = shown_name(head.key);
+    held.subject = to_string(head.key);
     held.nodes_total = state.pool(job.pool).nodes;
     fact::LimitReserved reserved{.holder = find_limit_holder(state, behind),
                                  .head = held.subject,

@@ -180,14 +180,31 @@ void count_nodes(const Capacity& capacity, Alike nodes, const Shape& shape, std:
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
 }
 
-std::string closed_message(const ClusterState& state, WindowSet windows) {
-    const auto& all = state.policy().windows;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool is_in = (windows >> i & 1U) != 0;
-        if (is_in && !all[i].is_reservation()) return "node(s) were closed for maintenance";
+// What closes nodes to the job: windows that have begun, and windows that begin before it must end.
+class ClosedWords {
+public:
+    ClosedWords(const ClusterState& state, WindowSet barred) {
+        const auto& all = state.policy().windows;
+        for (std::size_t i = 0; i < std::min(all.size(), kWindowsMaximum); ++i) {
+            const WindowSet one = barred & (WindowSet{1} << i);
+            if (one == 0) continue;
+            if (!all[i].is_reservation()) maintenance_ |= one;
+            if (next_occurrence(all[i], state.now()).begin <= state.now()) begun_ |= one;
+        }
     }
-    return "node(s) were reserved for other jobs";
-}
+    [[nodiscard]] std::string message(WindowSet of_node) const {
+        const WindowSet begun = of_node & begun_;
+        const bool is_maintenance = ((begun != 0 ? begun : of_node) & maintenance_) != 0;
+        const std::string what =
+            is_maintenance ? "closed for maintenance" : "reserved for other jobs";
+        return begun != 0 ? "node(s) were " + what
+                          : "node(s) will be " + what + " while the job may still run";
+    }
+
+private:
+    WindowSet maintenance_ = 0;  // the others are reservations
+    WindowSet begun_ = 0;
+};
 
 }  // namespace
 
@@ -209,6 +226,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
     Tallies tallies;
     tallies.missing.resize(shape.needs.size());
     const Likeness is_alike{capacity, shape.needs};
+    const ClosedWords closed_words{state, barred};
     Alike alike;
     const auto look = [&] {
         if (alike.count == 0) return;
@@ -240,7 +258,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
             continue;
         }
         if (const WindowSet closed = state.node(NodeId{slot}).windows & barred; closed != 0) {
-            ++tallies.refusals[closed_message(state, closed)];
+            ++tallies.refusals[closed_words.message(closed)];
             continue;
         }
         look_later(slot);

@@ -215,8 +215,9 @@ bool EvictionSearch::find(const Overlay& overlay, JobId job, const std::vector<P
         for (const PodId pod : terminating_pods) trial.lift(pod);
         // Withheld after the release of terminating pods: the reservation may leave a part of what
         // they release.
-        std::optional<Reservation::Withholding> kept;
-        if (withheld != nullptr) kept.emplace(*withheld, overlay.capacity);
+        std::optional<Withholding> kept;
+        if (withheld != nullptr)
+            kept.emplace(overlay.capacity, withheld->reserved_amounts(overlay.capacity.read()));
         trial.recount_columns();
         if (trial.fits(NodeId::none())) return false;  // the job only has to wait
         trial.wait_for(grace);

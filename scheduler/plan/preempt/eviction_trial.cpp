@@ -25,12 +25,13 @@ bool EvictionTrial::fits(NodeId node) {
         return placer_.place_all(state_, capacity_, job_.pool, pods_, round_);
     }
     if (!node.exists()) {
-        node = placer_.tightest(state_, capacity_, job_.pool, shape(), 1);
-    } else if (!may_use(node) || !capacity_.fits(node.value(), shape().needs)) {
+        node = placer_.tightest(state_, capacity_.read(), job_.pool, shape(), 1);
+    } else if (!may_use(node) || !capacity_.read().fits(node.value(), shape().needs)) {
         return false;
     }
     if (!node.exists()) return false;
-    round_.assign(1, {pods_.front(), node, capacity_.tightest_device(node.value(), shape().needs)});
+    const std::int32_t device = capacity_.read().tightest_device(node.value(), shape().needs);
+    round_.assign(1, {pods_.front(), node, device});
     return true;
 }
 

@@ -114,7 +114,7 @@ private:
     }
 
     const ClusterState& state_;
-    Capacity& capacity_;
+    TrialCapacity capacity_;
     Placer& placer_;
     const JobRow& job_;
     const std::vector<PodId>& pods_;

@@ -42,6 +42,11 @@ Instant shortest_from(const ClusterState& state, const JobRow& job) {
     return job.submitted_at + state.run_times.progress_of(job) +
            state.pool(job.pool).backfill.patience;
 }
+// True if the running job is not preempted by run time, whatever waits: it has waited for the
+// patience.
+bool has_precedence(const ClusterState& state, const JobRow& job) {
+    return shortest_from(state, job) <= state.now();
+}
 constexpr std::int64_t kSizeOfAged = INT64_MIN / 4;
 
 // The weight by which units are preempted, from sizes or due times: the smallest weight first.
@@ -72,7 +77,7 @@ void StoppableWork::read(const ClusterState& state, PoolId pool, RemainingWork& 
     turns_in_.reset();
     for (EvictionUnit& unit : found_.units) {
         const JobRow& job = state.job(unit.job);
-        if (shortest_from(state, job) <= state.now()) continue;
+        if (has_precedence(state, job)) continue;
         const Duration spare = RemainingWork::goes_on_for(state, job);
         if (spare > Duration{} && !has_fault(SeededFault::preempt_makespan_critical_jobs)) {
             turns_in_ = std::min(turns_in_.value_or(spare), spare);
@@ -128,22 +133,32 @@ bool ShorterJob::may_stop(const JobRow& other) const {
     return true;
 }
 
+// With estimated run times the difference must be twice as large: two estimates cross often.
+std::int64_t ShorterJob::enough_for(bool may_grow) const {
+    const bool is_guessed = job_.run.time_expected <= Duration{};
+    return enough_ + (!is_due_ && (is_guessed || may_grow) ? kLog2One : 0);
+}
+
+bool ShorterJob::precedes(const EvictionUnit& unit) const {
+    const JobRow& other = state_.job(unit.job);
+    if (state_.run_times.preemption_of(other) == PreemptionMode::priority) return false;
+    if (!may_stop(other) || has_precedence(state_, other)) return false;
+    const bool may_grow = state_.run_times.stated_left(other) <= Duration{};
+    return left_.of_running(state_, other, time_lost(unit)) >= enough_for(may_grow);
+}
+
 void ShorterJob::choose(const StoppableWork& work, Candidates& out) const {
     out.units.clear();
     out.terminating_pods = work.all().terminating_pods;
     out.look_again_at = work.all().look_again_at;
     if (first_from_ > state_.now()) out.note_look_again(first_from_);
-    const bool is_guessed = job_.run.time_expected <= Duration{};
     // To try again more often than at an eighth of the job's own run time would gain nothing.
     const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
     if (const auto turn = work.turns_in()) {
         out.note_look_again(state_.now() + std::max(*turn, soonest));
     }
     for (const StoppableWork::Unit& known : work.units()) {
-        // With estimated run times the difference must be twice as large: two estimates cross
-        // often.
-        const std::int64_t doubt = !is_due_ && (is_guessed || known.may_grow) ? kLog2One : 0;
-        const std::int64_t enough = enough_ + doubt;
+        const std::int64_t enough = enough_for(known.may_grow);
         if (known.size < enough) {
             if (known.cheaper_at.happened() && known.size_then >= enough) {
                 out.note_look_again(known.cheaper_at);

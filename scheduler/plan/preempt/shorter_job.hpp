@@ -56,11 +56,20 @@ public:
     static bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
     // Adds the units with enough remaining work, and the time when more units could be allowed.
     void choose(const StoppableWork& work, Candidates& out) const;
+    // True if the running unit would be preempted for it if the user, the guarantee and the
+    // makespan did not protect the unit: to explain why it is not.
+    [[nodiscard]] bool precedes(const EvictionUnit& unit) const;
+    // True if the job goes on whatever waits: preempted, it would run alone after all other work.
+    [[nodiscard]] static bool ends_last(const ClusterState& state, const JobRow& other) {
+        return RemainingWork::goes_on_for(state, other) > Duration{};
+    }
     // Why the job `other` is preempted for it.
     [[nodiscard]] Cause why(const JobRow& other);
 
 private:
     [[nodiscard]] bool may_stop(const JobRow& other) const;
+    // The size from which such a unit may be preempted.
+    [[nodiscard]] std::int64_t enough_for(bool may_grow) const;
 
     const ClusterState& state_;
     const JobRow& job_;

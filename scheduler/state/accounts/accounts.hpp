@@ -13,6 +13,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -40,7 +41,7 @@ public:
     void note_other_end(const PodRow& pod, Instant end);
     void note_room_in_limits(const JobRow& job);
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
-    void restore_usage(const std::vector<UsageImage>& images);
+    void restore_usage(const std::vector<UsageImage>& images, Key<StateReader>);
     // Records when the budget may no longer refuse the job, which is then tried again.
     void await_budget(const JobRow& job, const LimitHit& budget);
     // Commits to budgets what the job's nominated pods will use (sign 1), or withdraws it. False:
@@ -48,7 +49,7 @@ public:
     bool commit_nominations(const JobRow& job, std::int64_t sign);
     void note_usage_of_queues();
     void sum_up_pools();  // sums up what queues hold, along the current tree
-    [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images);
+    [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images, Key<StateReader>);
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
     void refresh_shares();

@@ -232,7 +232,7 @@ bool Accounts::commit_nominations(const JobRow& job, std::int64_t sign) {
     return budgets_.count_nominations(state_, job, sign);
 }
 
-bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {
+bool Accounts::restore_budgets(const std::vector<BudgetImage>& images, Key<StateReader>) {
     return budgets_.restore(state_, images);
 }
 

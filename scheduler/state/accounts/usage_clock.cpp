@@ -132,7 +132,7 @@ std::vector<UsageImage> Accounts::usage_image() const {
     return out;
 }
 
-void Accounts::restore_usage(const std::vector<UsageImage>& images) {
+void Accounts::restore_usage(const std::vector<UsageImage>& images, Key<StateReader>) {
     for (const UsageImage& image : images) {
         const QueueId id = state_.tree.queue_named(state_.tree.pool_named(image.pool), image.queue);
         QueueHoldings& queue = state_.tree.queue_rows().holdings(id, {});

@@ -24,7 +24,7 @@ struct BindingRow {
     Instant not_before;
     Instant refusal_ends_at;  // the earliest `barred_until` of its pods; never: none is refused
 
-    // Only these and the part Bindings interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] BindPhase phase(Instant now) const {
         return not_before > now ? BindPhase::backing_off : BindPhase::ready;
     }

@@ -1,5 +1,5 @@
 // Rounds: pods of a job that were placed together, from their assumption until all are bound or
-// given up. The round of a gang: gangs/rounds_of_gangs.cpp.
+// given up. The round of a gang: scheduler/state/gangs/rounds_of_gangs.cpp.
 
 #include <algorithm>
 #include <set>

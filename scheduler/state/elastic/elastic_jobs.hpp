@@ -10,7 +10,9 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -45,7 +47,7 @@ public:
     void forget_job(JobId id);
 
     // --- from an image ---
-    void restore_job(JobId id);
+    void restore_job(JobId id, Key<StateReader>);
 
 private:
     void send_resize(JobId id, EffectList& effects);

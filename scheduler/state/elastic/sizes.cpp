@@ -55,7 +55,7 @@ void ElasticJobs::note_pace(JobId id, Duration done, std::int32_t ranks) {
     elastic.paced_from = state_.session.event_time();
 }
 
-void ElasticJobs::restore_job(JobId id) {
+void ElasticJobs::restore_job(JobId id, Key<StateReader>) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     if (has_fault(SeededFault::forget_sizes_on_disk)) elastic = {};

@@ -37,9 +37,12 @@ Instant movable_from(const std::vector<Instant>& moved_at, std::size_t most, Ins
 
 void Evictions::request_eviction(PodId id, EvictionCause cause, CauseBox why) {
     const JobId job = state_.pods.rows()[id.value()].job;
-    state_.pods.rows().eviction(id, {}).request = {
-        cause, std::move(why), true, false,
-        state_.run_times.run_so_far(state_.jobs.rows()[job.value()])};
+    EvictionRequest& request = state_.pods.rows().eviction(id, {}).request;
+    // A rank whose earlier eviction has no outcome yet is still part of the move of its gang that
+    // was charged: the nomination that evicted it may have been used before all ranks were gone.
+    const bool goes_along = request.is_uncharged && request.goes_along;
+    request = {cause, std::move(why), true, goes_along,
+               state_.run_times.run_so_far(state_.jobs.rows()[job.value()])};
     if (has_fault(SeededFault::charge_evictions_when_asked)) charge_eviction(id);
 }
 

@@ -17,6 +17,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -70,7 +71,9 @@ public:
     void forget_job(const ObjectKey& job) { churn_.erase(job); }
 
     // --- from an image ---
-    void restore_churn(std::map<ObjectKey, Churn> churn) { churn_ = std::move(churn); }
+    void restore_churn(std::map<ObjectKey, Churn> churn, Key<StateReader>) {
+        churn_ = std::move(churn);
+    }
 
 private:
     void settle(PodId id, EvictResult result);

@@ -39,7 +39,7 @@ struct GangRow {
     // no rank has gone for the roll-back yet; a figure, not in images
     bool is_rolling_back = false;
 
-    // Only these and the part Gangs interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] GangPhase phase() const {
         if (is_stranded) return started ? GangPhase::stranded : GangPhase::restarting;
         if (!started) return GangPhase::forming;

@@ -65,7 +65,7 @@ void Gangs::set_finished(JobId id, FinishedRanks ranks) {
     state_.jobs.rows().gang(id, {}).finished = std::move(ranks);
 }
 
-void Gangs::restore_run(JobId id, FinishedRanks ranks, bool started) {
+void Gangs::restore_run(JobId id, FinishedRanks ranks, bool started, Key<Retention>) {
     set_finished(id, std::move(ranks));
     state_.jobs.rows().gang(id, {}).started = started;
 }
@@ -74,7 +74,7 @@ void Gangs::forget_job(JobId id) {
     stranded_gangs_.erase({state_.jobs.rows()[id.value()].arrival, id});
 }
 
-void Gangs::restore_job(JobId id) {
+void Gangs::restore_job(JobId id, Key<StateReader>) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (yields(job.gang.phase())) stranded_gangs_.emplace(job.arrival, id);
 }

@@ -15,12 +15,15 @@
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/gangs/gang_tally.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
+class Retention;
 
 class Gangs {
 public:
@@ -60,12 +63,15 @@ public:
     void note_there(JobId id, const PodFacts& pod);  // a pod of the job
     [[nodiscard]] FinishedRanks take_finished(JobId id);
     void set_finished(JobId id, FinishedRanks ranks);
-    void restore_run(JobId id, FinishedRanks ranks, bool started);  // of a summarized job
+    // Of a summarized job.
+    void restore_run(JobId id, FinishedRanks ranks, bool started, Key<Retention>);
     void forget_job(JobId id);
 
     // --- from an image ---
-    void restore_sizes(std::map<ObjectKey, GangSize> sizes) { gang_sizes_ = std::move(sizes); }
-    void restore_job(JobId id);
+    void restore_sizes(std::map<ObjectKey, GangSize> sizes, Key<StateReader>) {
+        gang_sizes_ = std::move(sizes);
+    }
+    void restore_job(JobId id, Key<StateReader>);
 
 private:
     void end_round(JobId id);

@@ -5,4 +5,5 @@ struct StateImage;
 struct JobImage;
 struct UsageImage;
 struct BudgetImage;
+class StateReader;
 }  // namespace gpuctl

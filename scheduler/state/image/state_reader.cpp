@@ -10,7 +10,7 @@
 namespace gpuctl {
 namespace {
 
-// More slots than this are no cluster but damage.
+// More slots than this are a sign of damage.
 constexpr std::uint32_t kSlotsMax = 1U << 22;
 
 Error damaged(const std::string& what) {
@@ -51,21 +51,24 @@ Result<bool> StateReader::read() {
     if (image_.version != 1) {
         return damaged("version " + std::to_string(image_.version) + " is not known");
     }
-    state_.session.restore_time(image_.now);
+    state_.session.restore_time(image_.now, {});
     if (const auto done = read_policy_and_notes(); !done) return done.error();
     if (const auto done = read_nodes(); !done) return done.error();
     if (const auto done = read_jobs(); !done) return done.error();
     if (const auto done = read_pods(); !done) return done.error();
-    state_.pods.restore_late(image_.now);
-    if (const auto done = state_.run_times.restore_run_times(image_); !done) return done.error();
+    state_.pods.restore_late(image_.now, {});
+    if (const auto done = state_.run_times.restore_run_times(image_, {}); !done) {
+        return done.error();
+    }
+    read_reservations();
     settle_jobs();
     read_refusals();
     if (const auto done = read_ended_jobs(); !done) return done.error();
     if (const auto done = read_usage(); !done) return done.error();
-    if (!state_.signals.restore(image_.signals)) return damaged("a signal is of no job");
-    state_.session.restore(image_);
-    state_.jobs.restore_next_arrival(image_.next_arrival);
-    state_.maintenance.restore_clock(image_.calendar);
+    if (!state_.signals.restore(image_.signals, {})) return damaged("a signal is of no job");
+    state_.session.restore(image_, {});
+    state_.jobs.restore_next_arrival(image_.next_arrival, {});
+    state_.maintenance.restore_clock(image_.calendar, {});
     return true;
 }
 
@@ -73,9 +76,10 @@ Result<bool> StateReader::read_policy_and_notes() {
     QueueTree& tree = state_.tree;
     for (const std::string& pool : image_.pools) (void)tree.pool_named(pool);
     tree.take_policy(std::move(image_.policy));
-    state_.gangs.restore_sizes(std::move(image_.gang_sizes));
-    state_.nodes.restore_outside(std::move(image_.gang_notes), std::move(image_.device_classes));
-    state_.jobs.restore_finished_ranks(std::move(image_.finished));
+    state_.gangs.restore_sizes(std::move(image_.gang_sizes), {});
+    state_.nodes.restore_outside(std::move(image_.gang_notes), std::move(image_.device_classes),
+                                 {});
+    state_.jobs.restore_finished_ranks(std::move(image_.finished), {});
     for (const auto& [key, churn] : image_.churn) {
         const bool is_one =
             !churn.evicted_at.empty() &&
@@ -83,12 +87,12 @@ Result<bool> StateReader::read_policy_and_notes() {
                          [](const Vacancy& place) { return place.evicted_at.empty(); });
         if (!is_one) return damaged("job " + to_string(key) + " was never moved");
     }
-    state_.evictions.restore_churn(std::move(image_.churn));
+    state_.evictions.restore_churn(std::move(image_.churn), {});
     for (const auto& [name, at] : image_.look_again) {
         tree.look_again(tree.queue_named(tree.pool_named(name.first), name.second), at);
     }
     for (const auto& [pool, queue] : image_.beyond_guarantee) {
-        tree.restore_beyond_guarantee(tree.queue_named(tree.pool_named(pool), queue));
+        tree.restore_beyond_guarantee(tree.queue_named(tree.pool_named(pool), queue), {});
     }
     return true;
 }
@@ -99,7 +103,7 @@ Result<bool> StateReader::read_nodes() {
             state_.nodes.node_ids().contains(node.facts.name)) {
             return damaged("node " + node.facts.name + " is out of place");
         }
-        state_.nodes.restore_node(node.slot, node.known, std::move(node.facts));
+        state_.nodes.restore_node(node.slot, node.known, std::move(node.facts), {});
     }
     return true;
 }
@@ -134,15 +138,30 @@ Result<bool> StateReader::read_pods() {
         const bool forgets = has_fault(SeededFault::forget_devices_on_disk);
         state_.pods.hold(id, state_.nodes.node_named(pod.node),
                          forgets ? kNoDevice : pod.gpu_device);
-        // Its record may have come or gone meanwhile.
-        state_.pods.restore_growth(id, pod.grows_with_demand);
+        // The record may have been added or dropped meanwhile.
+        state_.pods.restore_growth(id, pod.grows_with_demand, {});
     }
     return true;
 }
 
-// Second pass, once pods are there: they had a say in their job's queue when they were joined.
+void StateReader::read_reservations() {
+    QueueTree& tree = state_.tree;
+    for (const HeadReservationImage& kept : image_.promises) {
+        const PoolId pool = tree.pool_named(kept.pool);
+        const JobId job = state_.jobs.find_job(kept.job);
+        if (job.exists()) tree.restore_head(pool, {job, kept.at}, {});
+    }
+    for (const HeadReservationImage& kept : image_.limits_kept) {
+        const JobId job = state_.jobs.find_job(kept.job);
+        if (job.exists()) {
+            tree.restore_under_limits(tree.pool_named(kept.pool), {job, kept.at}, {});
+        }
+    }
+}
+
+// The second pass, once pods exist: joining a job, they changed the queue of the job.
 void StateReader::settle_jobs() {
-    state_.jobs.restore_clean();
+    state_.jobs.restore_clean({});
     for (const JobImage& image : image_.jobs) {
         const JobId id = state_.jobs.find_job(image.key);
         JobRow& row = state_.jobs.rows().restored(id, {});
@@ -150,11 +169,11 @@ void StateReader::settle_jobs() {
         copy_image(image, row);
         row.is_dirty = false;
         state_.jobs.resolve(id);
-        state_.session.restore_timer(id);
-        state_.nominations.restore_job(id);
+        state_.session.restore_timer(id, {});
+        state_.nominations.restore_job(id, {});
         if (row.workload.due) state_.workloads.send_later(row);
-        state_.elastic.restore_job(id);
-        state_.gangs.restore_job(id);
+        state_.elastic.restore_job(id, {});
+        state_.gangs.restore_job(id, {});
         state_.elastic.mark_surplus(row);
         state_.bindings.find_end_of_refusal(id);
         if (image.is_dirty) state_.jobs.mark_dirty(id);
@@ -163,7 +182,7 @@ void StateReader::settle_jobs() {
     state_.run_times.count_work();
 }
 
-// After all else: what charges jobs again moves the very counters that refusals watch.
+// After all else: charging jobs changes the counters on which refusals depend.
 void StateReader::read_refusals() {
     Readiness ready;
     for (const JobImage& image : image_.jobs) {
@@ -172,12 +191,12 @@ void StateReader::read_refusals() {
         const JobRow& row = state_.job(id);
         state_.waiting.read_readiness(id, ready);
         if (!ready.can_be_tried()) {
-            state_.jobs.mark_dirty(id);  // an image made by a version that saw it otherwise
+            state_.jobs.mark_dirty(id);  // the version that wrote the image saw it differently
             continue;
         }
         state_.waiting.enter_queue(id, ready);
         if (!image.is_blocked) {
-            state_.waiting.restore_refusal(row.waiting.in_class, image.block_reason);
+            state_.waiting.restore_refusal(row.waiting.in_class, image.block_reason, {});
             continue;
         }
         const JobId behind = image.behind ? state_.jobs.find_job(*image.behind) : JobId::none();
@@ -193,16 +212,17 @@ Result<bool> StateReader::read_ended_jobs() {
         if (!id.exists() || (job.past && !is_plausible(*job.past))) {
             return damaged("ended job " + to_string(job.key) + " is not one");
         }
-        state_.jobs.restore_ended(id, std::move(job.past), job.ended_at);
+        state_.jobs.restore_ended(id, std::move(job.past), job.ended_at, {});
     }
-    for (const auto& [key, id] : state_.jobs.job_ids()) Retention{state_}.restore(id);
+    for (const auto& [key, id] : state_.jobs.job_ids()) Retention{state_}.restore(id, {});
     for (FinishedJob& job : image_.finished_jobs) {
         const bool is_one = is_plausible(job) && !state_.jobs.find_job(job.key).exists() &&
                             state_.jobs.finished_jobs().find(job.key) == nullptr;
         if (!is_one) return damaged("finished job " + to_string(job.key) + " is not one");
-        state_.jobs.restore_summary(std::move(job));
+        state_.jobs.restore_summary(std::move(job), {});
     }
-    state_.jobs.restore_removed(std::move(image_.removed_jobs), std::move(image_.removed_until));
+    state_.jobs.restore_removed(std::move(image_.removed_jobs), std::move(image_.removed_until),
+                                {});
     return true;
 }
 
@@ -212,8 +232,8 @@ Result<bool> StateReader::read_usage() {
             return damaged("usage of queue " + usage.queue + " is not one");
         }
     }
-    state_.accounts.restore_usage(image_.usage);
-    if (!state_.accounts.restore_budgets(image_.budgets)) {
+    state_.accounts.restore_usage(image_.usage, {});
+    if (!state_.accounts.restore_budgets(image_.budgets, {})) {
         return damaged("a budget was used in another period than its own");
     }
     return true;

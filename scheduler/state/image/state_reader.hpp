@@ -1,8 +1,8 @@
 #pragma once
-// Makes a state of an image. Each part restores what only it knows; the rows of jobs and pods,
-// whose structs belong to several parts, are written here, and nowhere else, as a whole.
+// Makes a state from an image. Each part restores what only it knows. The rows of jobs and pods,
+// whose structs belong to several parts, are written here as a whole, and nowhere else.
 //
-// Lifecycle: one for each image that is read, into a new state.
+// Lifecycle: one for each image that ClusterState reads, into a new state.
 
 #include "scheduler/base/result.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -12,7 +12,8 @@ namespace gpuctl {
 
 class StateReader {
 public:
-    StateReader(ClusterState& state, StateImage& image) : state_(state), image_(image) {}
+    StateReader(ClusterState& state, StateImage& image, Key<ClusterState>)
+        : state_(state), image_(image) {}
 
     // An error: the image is damaged, and the state is not to be used.
     Result<bool> read();
@@ -22,6 +23,7 @@ private:
     Result<bool> read_nodes();
     Result<bool> read_jobs();
     Result<bool> read_pods();
+    void read_reservations();
     void settle_jobs();
     void read_refusals();
     Result<bool> read_ended_jobs();

@@ -182,17 +182,18 @@ std::vector<JobId> Jobs::take_dirty() {
     return taken;
 }
 
-void Jobs::restore_clean() {
+void Jobs::restore_clean(Key<StateReader>) {
     for (const JobId id : dirty_) jobs_.is_dirty(id, {}) = false;
     dirty_.clear();
 }
 
-void Jobs::restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until) {
+void Jobs::restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until,
+                           Key<StateReader>) {
     finished_jobs_.restore_removed(std::move(removed), std::move(until));
     maybe_ended_.clear();
 }
 
-void Jobs::restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at) {
+void Jobs::restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at, Key<StateReader>) {
     jobs_.retention(id, {}) = {ended_at, std::move(past)};
 }
 

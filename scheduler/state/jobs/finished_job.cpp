@@ -45,7 +45,7 @@ std::int64_t pods_wanted(const JobRow& job) {
     return ElasticJobs::is_elastic(job) ? job.elastic.wanted : spec.replicas_max;
 }
 
-// Agrees with the status of the job (engine/views_jobs.cpp).
+// Agrees with the status of the job (scheduler/listing/job_status.cpp).
 bool has_failed(const JobRow& job, const Ends& ends) {
     if (job.workload.state == WorkloadState::failed) return true;
     if (!job.record) return ends.succeeded < ends.pods && ends.failed > 0;

@@ -20,7 +20,7 @@ class StateReader;
 class WaitingJobs;
 class Workloads;
 
-class JobTable : public Table<JobRow> {
+class JobTable final : public Table<JobRow, JobTable> {
 public:
     JobBase& base(JobId id, Key<Jobs>) { return row(id); }
     RetentionRow& retention(JobId id, Key<Jobs>) { return row(id).retention; }

@@ -65,14 +65,15 @@ public:
     [[nodiscard]] const std::map<ObjectKey, FinishedRanks>& finished() const { return finished_; }
 
     // --- from an image ---
-    void restore_finished_ranks(std::map<ObjectKey, FinishedRanks> ranks) {
+    void restore_finished_ranks(std::map<ObjectKey, FinishedRanks> ranks, Key<StateReader>) {
         finished_ = std::move(ranks);
     }
-    void restore_clean();  // no job is changed
-    void restore_summary(FinishedJob job) { finished_jobs_.add(std::move(job)); }
-    void restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until);
-    void restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at);
-    void restore_next_arrival(std::uint64_t next) { next_arrival_ = next; }
+    void restore_clean(Key<StateReader>);  // no job is changed
+    void restore_summary(FinishedJob job, Key<StateReader>) { finished_jobs_.add(std::move(job)); }
+    void restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until,
+                         Key<StateReader>);
+    void restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at, Key<StateReader>);
+    void restore_next_arrival(std::uint64_t next, Key<StateReader>) { next_arrival_ = next; }
 
 private:
     friend class Retention;  // the part of Jobs that decides how long finished jobs are kept

@@ -113,9 +113,9 @@ JobId Retention::bring_back(const ObjectKey& key) {
     job.arrival = past.arrival;
     job.pool_wanted = past.pool;
     job.queue_wanted = past.queue;
-    state_.run_times.restore_run(id, past);
+    state_.run_times.restore_run(id, past, {});
     if (past.run) {
-        state_.gangs.restore_run(id, std::move(past.run->ranks), past.run->gang_started);
+        state_.gangs.restore_run(id, std::move(past.run->ranks), past.run->gang_started, {});
         past.run.reset();
     }
     if (!past.uid.empty()) restore_record(id, past);
@@ -142,7 +142,7 @@ void Retention::restore_record(JobId id, const FinishedJob& past) {
     record.idempotency_key = past.idempotency_key;
     record.submitted_at = past.submitted_at;
     job.record = std::move(record);
-    state_.workloads.restore_state(id, past);
+    state_.workloads.restore_state(id, past, {});
 }
 
 bool Retention::is_known_end(const PodFacts& pod) {
@@ -205,7 +205,7 @@ void Retention::keep_ranks(const ObjectKey& job, FinishedRanks ranks) {
     state_.jobs.finished_[job] = std::move(ranks);
 }
 
-void Retention::restore(JobId id) {
+void Retention::restore(JobId id, Key<StateReader>) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (job.retention.past) {
         const auto named = state_.jobs.job_ids().find(job.key);

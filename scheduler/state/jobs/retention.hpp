@@ -34,7 +34,7 @@ public:
 
     // When the next finished job is too old; never: there is none.
     [[nodiscard]] Instant next_due() const;
-    void restore(JobId id);  // a job that was read from an image
+    void restore(JobId id, Key<StateReader>);  // a job that was read from an image
     void note_end(JobId id);
 
 private:

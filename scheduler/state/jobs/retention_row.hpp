@@ -21,7 +21,7 @@ struct RetentionRow {
     Instant ended_at;         // when the job ended (finished_job.hpp); or never
     Boxed<FinishedJob> past;  // its summary, from which it returned
 
-    // Only this and the part Jobs interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] RetentionPhase phase() const {
         if (ended_at.happened()) return RetentionPhase::in_full;
         return past ? RetentionPhase::returned : RetentionPhase::open;

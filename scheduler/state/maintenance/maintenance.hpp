@@ -8,9 +8,11 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/maintenance/calendar.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -35,7 +37,7 @@ public:
     void note_stop(NodeId node, const PodRow& pod);
     void note_drain_outcome(const PodRow& pod, EvictResult result);
     void request_drain() { calendar_.clock.drain_due = true; }  // by the next Plan
-    void restore_clock(const CalendarClock& clock) { calendar_.clock = clock; }
+    void restore_clock(const CalendarClock& clock, Key<StateReader>) { calendar_.clock = clock; }
 
 private:
     void forget_postponed_drains();

@@ -194,12 +194,12 @@ void Nodes::set_gang_note(const ObjectKey& gang, const GangNote& note) {
 }
 
 void Nodes::restore_outside(std::map<ObjectKey, GangNote> notes,
-                            std::map<std::string, std::string> device_classes) {
+                            std::map<std::string, std::string> device_classes, Key<StateReader>) {
     outside_.gang_notes = std::move(notes);
     outside_.device_classes = std::move(device_classes);
 }
 
-void Nodes::restore_node(std::uint32_t slot, bool is_known, NodeFacts facts) {
+void Nodes::restore_node(std::uint32_t slot, bool is_known, NodeFacts facts, Key<StateReader>) {
     while (nodes_.size() < slot) {  // gaps of removed nodes
         node_slots_vacant_.insert(static_cast<std::uint32_t>(nodes_.size()));
         nodes_.add({});

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,8 @@ public:
     static constexpr int kBuckets = 17;
 
     Capacity();
+    Capacity(const Capacity&) = default;
+    Capacity& operator=(const Capacity&) = delete;
 
     // --- columns ---
     Column column_of(ColumnKind kind, std::string_view resource);
@@ -268,6 +271,22 @@ private:
     std::int64_t pod_slots_reserved_ = 0;
 };
 
+// Capacity for trials: any code reads it, and only a Transaction or a Withholding changes it. It is
+// passed like a reference. Code that may change the capacity may also make trials on it.
+class TrialCapacity {
+public:
+    TrialCapacity(Capacity& capacity) : capacity_(capacity) {}
+    TrialCapacity(const TrialCapacity&) = default;
+    TrialCapacity& operator=(const TrialCapacity&) = delete;
+
+    [[nodiscard]] const Capacity& read() const { return capacity_; }
+
+private:
+    friend class Transaction;
+    friend class Withholding;
+    Capacity& capacity_;
+};
+
 // What-if: occupies capacity, and releases exactly that unless it is kept.
 class Transaction {
 public:
@@ -278,7 +297,8 @@ public:
         std::int32_t device = kNoDevice;
     };
     // `log` is a buffer of the caller, so that no transaction allocates memory.
-    Transaction(Capacity& capacity, std::vector<Entry>& log) : capacity_(capacity), log_(log) {
+    Transaction(TrialCapacity trial, std::vector<Entry>& log)
+        : capacity_(trial.capacity_), log_(log) {
         log_.clear();
     }
     ~Transaction() { rollback_to(0); }
@@ -302,6 +322,36 @@ public:
 private:
     Capacity& capacity_;
     std::vector<Entry>& log_;
+};
+
+// While it exists, free capacity of some nodes is missing from the columns.
+class Withholding {
+public:
+    struct OnNode {
+        std::uint32_t slot = 0;
+        Needs amounts;
+        bool closes_to_parts = false;  // the node takes no more parts of GPUs
+    };
+    // The caller keeps `nodes`, each node once, and does not change them while this exists.
+    Withholding(TrialCapacity trial, std::span<const OnNode> nodes)
+        : capacity_(trial.capacity_), nodes_(nodes) {
+        for (const OnNode& node : nodes_) {
+            capacity_.occupy(node.slot, node.amounts);
+            if (node.closes_to_parts) capacity_.close_to_parts(node.slot);
+        }
+    }
+    ~Withholding() {
+        for (const OnNode& node : nodes_) {
+            capacity_.give_back(node.slot, node.amounts);
+            if (node.closes_to_parts) capacity_.open_to_parts(node.slot);
+        }
+    }
+    Withholding(const Withholding&) = delete;
+    Withholding& operator=(const Withholding&) = delete;
+
+private:
+    Capacity& capacity_;
+    std::span<const OnNode> nodes_;
 };
 
 // What a node offers: shares of queues refer to the sum of these.

@@ -11,7 +11,7 @@ class Maintenance;
 class Nodes;
 class Pods;
 
-class NodeTable : public Table<NodeRow> {
+class NodeTable final : public Table<NodeRow, NodeTable> {
 public:
     NodeBase& base(NodeId id, Key<Nodes>) { return row(id); }
     WindowSet& windows(NodeId id, Key<Maintenance>) { return row(id).windows; }

@@ -10,6 +10,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/nodes/node_table.hpp"
@@ -30,8 +31,8 @@ public:
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
     // Pods occupies and releases; Bindings and searches try changes and undo them.
     Capacity& capacity(Key<Pods>) { return capacity_; }
-    Capacity& capacity(Key<Bindings>) { return capacity_; }
-    Capacity& capacity(Key<Commit>) { return capacity_; }
+    TrialCapacity capacity(Key<Bindings>) { return capacity_; }
+    TrialCapacity capacity(Key<Commit>) { return capacity_; }
     void reserve_pod_slots(std::int64_t slots) { capacity_.reserve_pod_slots(slots); }
     [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
     [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }
@@ -61,15 +62,12 @@ public:
 
     NodeTable& rows() { return nodes_; }
     [[nodiscard]] const NodeTable& rows() const { return nodes_; }
-    [[nodiscard]] const std::set<std::uint32_t>& node_slots_vacant() const {
-        return node_slots_vacant_;
-    }
     [[nodiscard]] const ByName<NodeId>& node_ids() const { return node_ids_; }
 
     // --- from an image ---
     void restore_outside(std::map<ObjectKey, GangNote> notes,
-                         std::map<std::string, std::string> device_classes);
-    void restore_node(std::uint32_t slot, bool is_known, NodeFacts facts);
+                         std::map<std::string, std::string> device_classes, Key<StateReader>);
+    void restore_node(std::uint32_t slot, bool is_known, NodeFacts facts, Key<StateReader>);
 
 private:
     void place_in_pool(NodeId id);

@@ -28,7 +28,7 @@ struct NominationRow {
     std::int32_t eviction_failures = 0;  // consecutive
     Instant evict_again_at;              // when the postponed evictions are sent again
 
-    // Only this and the part Nominations interpret the fields.
+    // What the fields mean; other code should ask for it.
     [[nodiscard]] NominationPhase phase() const {
         if (!until.happened()) return NominationPhase::none;
         if (victim_refused) return NominationPhase::worthless;

@@ -203,7 +203,7 @@ bool Nominations::take_retry(JobId id) {
     return true;
 }
 
-void Nominations::restore_job(JobId id) {
+void Nominations::restore_job(JobId id, Key<StateReader>) {
     if (state_.jobs.rows()[id.value()].nomination.exists()) nominated_jobs_.push_back(id);
 }
 

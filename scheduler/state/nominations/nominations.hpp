@@ -8,8 +8,10 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -37,7 +39,7 @@ public:
     [[nodiscard]] bool take_retry(JobId id);
 
     // --- from an image ---
-    void restore_job(JobId id);
+    void restore_job(JobId id, Key<StateReader>);
 
 private:
     void postpone(JobId id);

@@ -333,14 +333,14 @@ PodId Pods::take_late(Instant now) {
     return late_next_.extract(late_next_.begin()).value().second;
 }
 
-void Pods::restore_growth(PodId id, bool grows_with_demand) {
+void Pods::restore_growth(PodId id, bool grows_with_demand, Key<StateReader>) {
     if (pods_[id.value()].grows_with_demand == grows_with_demand) return;
     state_.accounts.charge(id, -1);
     pods_.base(id, {}).grows_with_demand = grows_with_demand;
     state_.accounts.charge(id, 1);
 }
 
-void Pods::restore_late(Instant now) {
+void Pods::restore_late(Instant now, Key<StateReader>) {
     late_next_.clear();
     for (std::uint32_t i = 0; i < pods_.size(); ++i) {
         const PodRow& row = pods_[i];

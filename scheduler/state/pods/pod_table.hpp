@@ -15,7 +15,7 @@ class RunTimes;
 class StateReader;
 class WaitingJobs;
 
-class PodTable : public Table<PodRow> {
+class PodTable final : public Table<PodRow, PodTable> {
 public:
     PodBase& base(PodId id, Key<Pods>) { return row(id); }
     BindRow& bind(PodId id, Key<Bindings>) { return row(id).bind; }

@@ -57,8 +57,8 @@ public:
     }
 
     // --- from an image ---
-    void restore_growth(PodId id, bool grows_with_demand);
-    void restore_late(Instant now);
+    void restore_growth(PodId id, bool grows_with_demand, Key<StateReader>);
+    void restore_late(Instant now, Key<StateReader>);
 
 private:
     void drop_pod(PodId id);

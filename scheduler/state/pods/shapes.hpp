@@ -47,7 +47,6 @@ public:
         return constraints_[id.value()];
     }
     [[nodiscard]] std::size_t size() const { return shapes_.size(); }
-    [[nodiscard]] std::size_t constraints() const { return constraints_.size(); }
 
     // The number of pods, waiting or placed, by the requested thousandths of one GPU.
     // `part_changes` changes with each of them.

@@ -38,7 +38,7 @@ struct RunRow {
     bool nears_wait_target = false;           // wait_target.hpp
     Lateness lateness;                        // as of its last wait; in pools with due times
 
-    // Only these and the part RunTimes interpret the two times.
+    // What the two times mean; other code should ask for it.
     [[nodiscard]] RunPhase phase() const {
         if (is_of_earlier_run(started_at))
             return earlier_runs_until.happened() ? RunPhase::over : RunPhase::unknown;

@@ -188,7 +188,7 @@ void RunTimes::note_run(PodId id) {
         state_.tree.note_gain(PoolId{pool});
 }
 
-Result<bool> RunTimes::restore_run_times(const StateImage& image) {
+Result<bool> RunTimes::restore_run_times(const StateImage& image, Key<StateReader>) {
     for (const OwnerRuns& owner : image.run_times) {
         const bool is_one = std::all_of(owner.runs.begin(), owner.runs.end(),
                                         [](const FinishedRun& run) { return run.lasted.ms() > 0; });
@@ -197,16 +197,6 @@ Result<bool> RunTimes::restore_run_times(const StateImage& image) {
                               "state image: the run times of " + owner.owner + " are none");
         }
         history_.restore(state_.tree.tenant_named(owner.owner), {owner.noted, owner.runs});
-    }
-    for (const HeadReservationImage& kept : image.promises) {
-        const PoolId pool = state_.tree.pool_named(kept.pool);
-        const JobId job = state_.jobs.find_job(kept.job);
-        if (job.exists()) state_.tree.restore_head(pool, {job, kept.at});
-    }
-    for (const HeadReservationImage& kept : image.limits_kept) {
-        const JobId job = state_.jobs.find_job(kept.job);
-        if (job.exists())
-            state_.tree.restore_under_limits(state_.tree.pool_named(kept.pool), {job, kept.at});
     }
     return true;
 }
@@ -261,7 +251,7 @@ void RunTimes::note_wait(JobId id) {
     run.lateness = lateness_of(state_, job);
 }
 
-void RunTimes::restore_run(JobId id, const FinishedJob& past) {
+void RunTimes::restore_run(JobId id, const FinishedJob& past, Key<Retention>) {
     RunRow& run = state_.jobs.rows().run(id, {});
     run.started_at = past.started_at;
     run.finished_at = past.finished_at;

@@ -15,10 +15,12 @@
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_times/pool_work.hpp"
 #include "scheduler/state/run_times/run_time_history.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
+class Retention;
 
 // A job that runs longer than expected is assumed to need as much time again as it is late.
 inline Duration as_long_again(Duration left) { return std::max(left, Duration{} - left); }
@@ -48,7 +50,7 @@ public:
     // its pool, if its queue has the order SHORTEST.
     [[nodiscard]] PreemptionMode preemption_of(const JobRow& job) const;
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
-    Result<bool> restore_run_times(const StateImage& image);
+    Result<bool> restore_run_times(const StateImage& image, Key<StateReader>);
     void note_end(PodId id);
     void note_run(PodId id);
     void recount_work();
@@ -66,7 +68,7 @@ public:
     void note_wait(JobId id);  // what follows now from the wait of the job
     // The progress of this owner's unfinished jobs has changed.
     void touch_history(TenantId owner) { history_.touch(owner); }
-    void restore_run(JobId id, const FinishedJob& past);  // of a summarized job
+    void restore_run(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
 private:
     [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not run

@@ -71,13 +71,13 @@ void Session::drop_timer(JobId id) {
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
 }
 
-void Session::restore_timer(JobId id) {
+void Session::restore_timer(JobId id, Key<StateReader>) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (job.timer_at.happened() && !has_fault(SeededFault::forget_timers_on_disk))
         timers_.emplace(job.timer_at, job.arrival, id);
 }
 
-void Session::restore(const StateImage& image) {
+void Session::restore(const StateImage& image, Key<StateReader>) {
     leading_ = image.leading;
     synced_ = image.synced;
     idle_ = image.idle;

@@ -17,6 +17,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -26,8 +27,6 @@ class Session {
 public:
     explicit Session(ClusterState& state) : state_(state) {}
 
-    // One per job, at the earliest time at which it has something to do.
-    using Timers = std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>>;
     // A clock that is set back does not undo a deadline.
     void begin_input(Instant now) {
         now_ = std::max(now_, now);
@@ -64,15 +63,17 @@ public:
     [[nodiscard]] Instant event_time() const { return now_; }
     [[nodiscard]] Instant looked_at() const { return looked_at_; }
     [[nodiscard]] bool idle() const { return idle_; }
-    [[nodiscard]] const Timers& timers() const { return timers_; }
     [[nodiscard]] Instant wake_requested() const { return wake_requested_; }
 
     // --- from an image ---
-    void restore_time(Instant now) { now_ = now; }
-    void restore(const StateImage& image);
-    void restore_timer(JobId id);
+    void restore_time(Instant now, Key<StateReader>) { now_ = now; }
+    void restore(const StateImage& image, Key<StateReader>);
+    void restore_timer(JobId id, Key<StateReader>);
 
 private:
+    // One per job, at the earliest time at which something of it comes due.
+    using Timers = std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>>;
+
     ClusterState& state_;
     Instant now_;                // of the last event
     mutable Instant looked_at_;  // time of the last read since then

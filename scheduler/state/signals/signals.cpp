@@ -43,7 +43,7 @@ std::vector<JobSignal> Signals::image() const {
     return out;
 }
 
-bool Signals::restore(const std::vector<JobSignal>& signals) {
+bool Signals::restore(const std::vector<JobSignal>& signals, Key<StateReader>) {
     return std::all_of(signals.begin(), signals.end(), [this](const JobSignal& signal) {
         return is_known(signal.kind) && is_plausible_reading(signal.reading) &&
                state_.jobs.find_job(signal.job).exists() &&

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "scheduler/model/event.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -33,7 +35,7 @@ public:
 
     [[nodiscard]] std::vector<JobSignal> image() const;
     // False: a signal of an unknown job, of an unknown kind, without a time, or given twice.
-    [[nodiscard]] bool restore(const std::vector<JobSignal>& signals);
+    [[nodiscard]] bool restore(const std::vector<JobSignal>& signals, Key<StateReader>);
 
 private:
     ClusterState& state_;

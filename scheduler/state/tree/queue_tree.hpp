@@ -12,6 +12,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
@@ -60,7 +61,7 @@ public:
     QueueId queue_named(PoolId pool, std::string_view name);
     TenantId tenant_named(std::string_view name);
     void take_policy(Policy policy);
-    // Counters that classes of waiting jobs watch (waiting/blocks.cpp).
+    // Counters that classes of waiting jobs watch (scheduler/state/waiting/blocks.cpp).
     void note_shrink(QueueId queue) { ++queues_.base(queue, {}).shrinks; }
     void note_shrink(TenantId tenant) { ++tenants_.base(tenant, {}).shrinks; }
     void note_termination(PoolId pool) { ++pools_.base(pool, {}).terminations; }
@@ -82,13 +83,13 @@ public:
     [[nodiscard]] const Instant& look_again_next() const { return look_again_next_; }
 
     // --- from an image ---
-    void restore_beyond_guarantee(QueueId queue) {
+    void restore_beyond_guarantee(QueueId queue, Key<StateReader>) {
         queues_.base(queue, {}).is_beyond_guarantee = true;
     }
-    void restore_head(PoolId pool, HeadReservation of) {
+    void restore_head(PoolId pool, HeadReservation of, Key<StateReader>) {
         pools_.base(pool, {}).reservations.head = of;
     }
-    void restore_under_limits(PoolId pool, HeadReservation of) {
+    void restore_under_limits(PoolId pool, HeadReservation of, Key<StateReader>) {
         pools_.base(pool, {}).reservations.under_limits.push_back(of);
     }
 

@@ -15,7 +15,7 @@ class Evictions;
 class QueueTree;
 class WaitingJobs;
 
-class PoolTable : public Table<PoolRow> {
+class PoolTable final : public Table<PoolRow, PoolTable> {
 public:
     PoolBase& base(PoolId id, Key<QueueTree>) { return rows_[id.value()]; }
     PoolHoldings& holdings(PoolId id, Key<Accounts>) { return rows_[id.value()]; }
@@ -25,7 +25,7 @@ public:
     void add(PoolRow row, Key<QueueTree>) { rows_.push_back(std::move(row)); }
 };
 
-class QueueTable : public Table<QueueRow> {
+class QueueTable final : public Table<QueueRow, QueueTable> {
 public:
     QueueBase& base(QueueId id, Key<QueueTree>) { return rows_[id.value()]; }
     QueueHoldings& holdings(QueueId id, Key<Accounts>) { return rows_[id.value()]; }
@@ -34,7 +34,7 @@ public:
     void add(QueueRow row, Key<QueueTree>) { rows_.push_back(std::move(row)); }
 };
 
-class TenantTable : public Table<TenantRow> {
+class TenantTable final : public Table<TenantRow, TenantTable> {
 public:
     TenantBase& base(TenantId id, Key<QueueTree>) { return rows_[id.value()]; }
     TenantHoldings& holdings(TenantId id, Key<Accounts>) { return rows_[id.value()]; }

@@ -61,7 +61,7 @@ void WaitingJobs::block(ClassId id, ClassBlock block) {
     book_.block(id, block);
 }
 
-void WaitingJobs::restore_refusal(ClassId id, Reason reason) {
+void WaitingJobs::restore_refusal(ClassId id, Reason reason, Key<StateReader>) {
     ClassBlock refusal;
     refusal.reason = reason;
     book_.block(id, refusal);

@@ -7,8 +7,10 @@
 #include "scheduler/model/event.hpp"
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
@@ -35,11 +37,10 @@ public:
     void expect_start(PodId id);  // it is placed: its start is to be reported
     void forget_start(PodId id);  // it is no longer placed
     // From an image: the reason for which the class was refused; it may have changed since.
-    void restore_refusal(ClassId id, Reason reason);
+    void restore_refusal(ClassId id, Reason reason, Key<StateReader>);
 
 private:
     Ask ask_of(const JobRow& job, const Readiness& ready) const;
-    void add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const;
     [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint16_t watch) const;
 
     ClusterState& state_;

@@ -183,7 +183,7 @@ void Workloads::note_resize(JobId id, std::string message) {
     state_.jobs.rows().workload(id, {}).message = std::move(message);
 }
 
-void Workloads::restore_state(JobId id, const FinishedJob& past) {
+void Workloads::restore_state(JobId id, const FinishedJob& past, Key<Retention>) {
     WorkloadRow& workload = state_.jobs.rows().workload(id, {});
     workload.state = past.never_made ? WorkloadState::failed : WorkloadState::created;
     workload.message = past.never_made ? past.message : "";

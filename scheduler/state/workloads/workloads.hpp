@@ -10,10 +10,12 @@
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/table.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
+class Retention;
 
 class Workloads {
 public:
@@ -30,7 +32,7 @@ public:
     // of an effect of an earlier term, which may have been carried out
     void forget_answer(JobId id);
     void note_resize(JobId id, std::string message);
-    void restore_state(JobId id, const FinishedJob& past);  // of a summarized job
+    void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }
 

@@ -1,7 +1,9 @@
 #pragma once
 // The reference model of the cluster: facts as the inputs report them, and binds as the effects
-// order them, in plain maps. Every figure is a sum over all pods. It shares no arithmetic, filter
-// or index with the engine, so that a mistake there is not repeated here.
+// order them, in plain maps. Every figure is a sum over all pods. It shares no sum, filter or index
+// with the engine, so that a mistake there is not repeated here. What no effect reports is read
+// from the state: nominations, until when pods hold, how long a job will stay
+// (Maintenance::stay_of).
 //
 // It assumes what the swarm draws: one GPU resource, equal pods within a job, and placement rules
 // of the forms that sim/pod_factory.cpp makes.

@@ -99,11 +99,11 @@ TEST_F(Configuration, variables_of_services_in_a_pod_say_nothing_about_the_serve
 
 TEST_F(Configuration, an_unknown_context_is_reported_with_the_known_ones) {
     EXPECT_EQ(with("current-context: gone\ncontexts: {lab: {}, prod: {}}\n").err,
-              "error (InvalidConfiguration): use context gone: " + path_ +
-                  ":1: the context does not exist; the file has: lab prod\n");
+              "error (InvalidConfiguration): context gone does not exist in " + path_ +
+                  ":1; the file has: lab prod\n");
     EXPECT_EQ(with("contexts: {lab: {}}\n", {"--context", "labb"}).err,
-              "error (InvalidConfiguration): use context labb: " + path_ +
-                  ": the context does not exist; did you mean lab? the file has: lab\n");
+              "error (InvalidConfiguration): context labb does not exist in " + path_ +
+                  "; did you mean lab? the file has: lab\n");
 }
 
 TEST_F(Configuration, an_invisible_character_in_the_current_context_is_named) {

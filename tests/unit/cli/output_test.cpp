@@ -75,6 +75,64 @@ TEST(Explanation, a_system_critical_pod_is_in_no_queue) {
     EXPECT_EQ(out.str(), "job kube-system/dns is Pending outside the queues of pool p\n");
 }
 
+// Regression: "0s remaining, predicted from its limit" where nothing says how long it runs.
+TEST(Explanation, an_unknown_run_time_is_not_shown_as_zero) {
+    const auto line_of = [](nlohmann::json run_time) {
+        std::ostringstream out;
+        print_explanation(
+            out, {{"namespace", "default"},
+                  {"jobId", "u3"},
+                  {"status", "Pending"},
+                  {"queue", "q"},
+                  {"pool", "p"},
+                  {"blockers", nlohmann::json::array({{{"sentence", "s"}, {"reason", "r"}}})},
+                  {"queueOrder", {{"runTime", std::move(run_time)}}}});
+        const std::string text = out.str();
+        const std::size_t at = text.find("  run time (SHORTEST): ");
+        return at == std::string::npos ? text : text.substr(at + 23, text.find('\n', at) - at - 23);
+    };
+    nlohmann::json run_time = {
+        {"ms", 10'000},        {"isKnown", false}, {"isRemaining", true},     {"gpus", 4},
+        {"isDeclared", false}, {"halfLifeMs", 0},  {"gpuExponentPercent", 70}};
+    EXPECT_EQ(line_of(run_time),
+              "unknown (no expectedRunTime, and no past job of its namespace), so it counts as 10s "
+              "remaining, times 4 GPUs to the power of 0.70; the smallest goes first");
+    run_time["isRemaining"] = false;
+    run_time["ms"] = 86'400'000;
+    EXPECT_EQ(
+        line_of(run_time),
+        "unknown (no expectedRunTime, no maxRunTime, and no past job of its namespace), so it "
+        "counts as 1d to run; the smallest goes first");
+    run_time["isKnown"] = true;
+    run_time["ms"] = 18'000'000;
+    EXPECT_EQ(
+        line_of(run_time),
+        "5h to run, predicted from its limit and its namespace's past jobs; the smallest goes "
+        "first");
+}
+
+TEST(Explanation, a_boost_that_has_not_begun_is_shown_as_to_come) {
+    std::ostringstream out;
+    print_explanation(
+        out, {{"namespace", "default"},
+              {"jobId", "late"},
+              {"status", "Pending"},
+              {"queue", "q"},
+              {"pool", "p"},
+              {"position", 1},
+              {"blockers", nlohmann::json::array({{{"sentence", "s"}, {"reason", "r"}}})},
+              {"queueOrder",
+               {{"boostFrom", "2999-11-22T08:24:00Z"}, {"boostUntil", "2999-11-22T08:30:00Z"}}}});
+    EXPECT_NE(out.str().find("It starts at a time that cannot be estimated yet\n"),
+              std::string::npos)
+        << out.str();
+    EXPECT_NE(out.str().find("  from 2999-11-22T08:24:00Z until 2999-11-22T08:30:00Z its remaining "
+                             "work will count as one eighth, because its wait will then be close "
+                             "to the pool's wait target\n"),
+              std::string::npos)
+        << out.str();
+}
+
 class Documents : public testing::Test {
 protected:
     Result<std::vector<DocumentPart>> read(const std::string& text) {

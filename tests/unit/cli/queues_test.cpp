@@ -103,8 +103,8 @@ TEST(Turn, every_term_that_decides_is_shown) {
            {"deadline", "2026-11-22T10:00:00Z"},
            {"slowdownFactor", 4},
            {"latestStart", "2026-11-22T09:00:00Z"},
-           {"boostFrom", "2026-11-22T08:24:00Z"},
-           {"boostUntil", "2026-11-22T08:30:00Z"},
+           {"boostFrom", "2020-11-22T08:24:00Z"},
+           {"boostUntil", "2020-11-22T08:30:00Z"},
            {"runTime",
             {{"ms", 1'800'000},
              {"isRemaining", true},
@@ -140,6 +140,27 @@ TEST(Turn, every_term_that_decides_is_shown) {
               {"share", 500'000'000},
               {"weight", 1}}}}}}});
     EXPECT_EQ(out.str(), golden("turn"));
+}
+
+TEST(Turn, the_smallest_run_time_goes_first_where_there_is_no_deadline) {
+    std::ostringstream out;
+    print_explanation(out, {{"jobId", "big"},
+                            {"status", "Pending"},
+                            {"blockers", {{{"sentence", "busy"}, {"reason", "turn"}}}},
+                            {"queueOrder",
+                             {{"order", "SHORTEST"},
+                              {"runTime",
+                               {{"ms", 1'800'000},
+                                {"isRemaining", true},
+                                {"isDeclared", true},
+                                {"gpus", 4},
+                                {"gpuExponentPercent", 80},
+                                {"halfLifeMs", 86'400'000}}}}}});
+    EXPECT_NE(out.str().find(
+                  "  run time (SHORTEST): 30m remaining, given by its user, times 4 GPUs to the "
+                  "power of 0.80; the smallest goes first; each 1d of waiting halves it\n"),
+              std::string::npos)
+        << out.str();
 }
 
 TEST(Queues, budgets_have_a_column_where_there_are_any) {

@@ -129,6 +129,36 @@ TEST(UsageError, help_of_a_command_may_be_its_first_word) {
     EXPECT_NE(outcome.out.find("Usage: gpuctl get jobs"), std::string::npos) << outcome.out;
 }
 
+// Regression: the general help and exit code 0.
+TEST(UsageError, help_of_a_command_that_does_not_exist_is_refused) {
+    expect_refused({
+        {{"help", "frobnicate"}, "unknown command `frobnicate` of `gpuctl`. See `gpuctl --help`."},
+        {{"help", "explian"},
+         "unknown command `explian` of `gpuctl`; did you mean `explain`? See `gpuctl --help`."},
+        {{"frobnicate", "--help"},
+         "unknown command `frobnicate` of `gpuctl`. See `gpuctl --help`."},
+        {{"help", "get", "poolz"},
+         "`gpuctl get` has no kind `poolz`; did you mean `pools`? See `gpuctl get --help`."},
+    });
+    for (const Line& words : {Line{"help"}, Line{"--help"}, Line{"help", "explain"},
+                              Line{"help", "get", "jobs", "a"}, Line{"logs", "a", "--help"}}) {
+        CannedServer server{200, kJson, "{}"};
+        EXPECT_EQ(server.run(words).exit_code, 0) << words.back();
+    }
+}
+
+TEST(UsageError, of_a_number_says_that_it_is_none_or_outside_of_the_bounds) {
+    for (const std::string word : {"abc", "0", "10001", "1.5", "3x"}) {
+        expect_refused(
+            {{{"logs", "a", "--tail", word},
+              "--tail: `" + word +
+                  "` is not a whole number from 1 to 10000. See `gpuctl logs --help`."}});
+    }
+    expect_refused({{{"preview", "--config", "x", "--hours", "745"},
+                     "--hours: `745` is not a whole number from 1 to 744. See `gpuctl preview "
+                     "--help`."}});
+}
+
 TEST(UsageError, kinds_may_be_plural_as_in_get) {
     for (const Line& words : {Line{"describe", "jobs", "a"}, Line{"explain", "jobs", "a"},
                               Line{"delete", "jobs", "a"}, Line{"describe", "pools", "a"}}) {

@@ -78,7 +78,7 @@ TEST(WhatIf, shows_blockers_and_remedies_with_an_exit_code_for_scripts) {
         R"({"change":"jobs_move","sentence":"it would start now if 1 job moved",)"
         R"("steps":["gpuctl delete job a -n t","wait until default/llm runs",7]}]})"};
     const auto no = waits.run({"what-if", "-f", file});
-    EXPECT_EQ(no.exit_code, 6) << no.err;
+    EXPECT_EQ(no.exit_code, 9) << no.err;
     EXPECT_EQ(no.request_line, "POST /api/v1/what-if HTTP/1.1");
     EXPECT_EQ(no.out,
               "training default/llm would wait in pool p, number 2 in its queue\n"
@@ -112,7 +112,7 @@ TEST(WhatIf, shows_blockers_and_remedies_with_an_exit_code_for_scripts) {
     EXPECT_EQ(yes.out,
               "training default/llm would start now in pool p\n  llm-0 on a\n"
               "It would preempt:\n"
-              "  t/low, which holds 4 GPUs (low-0, low-1): 2m of GPU time computed again\n"
+              "  t/low, which holds 4 GPUs (low-0, low-1): 1m30s of GPU time computed again\n"
               "  t/wide, which continues without 1 GPU (wide-3): no work is lost\n");
 }
 
@@ -165,8 +165,24 @@ TEST(Preview, shows_removed_queues_and_how_many_jobs_had_not_started_in_fact) {
     EXPECT_NE(
         printed.find("accuracy: simulated under the old policy, the mean wait is 4s "
                      "with 1 job not started, in reality it was 3s with 0; 1 job never ran in "
-                     "reality, so their run times are estimates\n"),
+                     "reality, so its run time is an estimate\n"),
         std::string::npos)
+        << printed;
+}
+
+TEST(Preview, says_that_it_simulates_the_defaults_and_how_many_jobs_it_compares) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "";
+    CannedServer server{
+        200, "application/json",
+        R"({"begin":"B","end":"E","hours":1,"jobsGain":0,"jobsLose":1,"isDefaultPolicy":true,)"
+        R"("all":{"jobs":1,"before":{},"after":{}}})"};
+    const std::string printed = server.run({"preview", "--config", file}).out;
+    EXPECT_TRUE(printed.starts_with(
+        "the configuration sets no key of policy, expert.scheduling or expert.pools: the defaults "
+        "are simulated (policy balanced, no queues or limits of its own)\n"
+        "from B to E: 1 job was submitted or waited; under this configuration 0 would have waited "
+        "less, 1 longer\n"))
         << printed;
 }
 

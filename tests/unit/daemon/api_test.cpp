@@ -117,7 +117,8 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_EQ(body["blockers"][0]["figures"]["gpus_total"], 16);
     net::HttpResponse running = co_await daemon.get("/api/v1/jobs/first/explain");
     EXPECT_TRUE(parsed(running)["blockers"].empty());
-    EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
+    EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 26),
+              "it has been running since ")
         << running.body;
 
     co_await expect_remedies(daemon);
@@ -207,6 +208,18 @@ aio::Task<void> ask_preview(Daemon& daemon) {
     EXPECT_EQ(body["lose"][0]["jobId"], "first");
     EXPECT_EQ(body["queuesRemoved"], nlohmann::json::array()) << answer.body;
     EXPECT_EQ(body["actualJobsNotStarted"], 0);
+    EXPECT_EQ(body["isDefaultPolicy"], false);
+    for (const char* without : {"", "policy: {}\n", "server: {port: 1}\n"}) {
+        net::HttpResponse defaults = co_await post_preview("/api/v1/preview", without);
+        EXPECT_EQ(defaults.status, 200) << defaults.body;
+        EXPECT_EQ(parsed(defaults)["isDefaultPolicy"], true) << without;
+    }
+    for (const char* with : {"policy: {name: fair}\n", "policy: {tenants: [{name: a}]}\n",
+                             "expert: {pools: [{name: a, backfill: {shortPercent: 5}}]}\n"}) {
+        net::HttpResponse own = co_await post_preview("/api/v1/preview", with);
+        EXPECT_EQ(own.status, 200) << own.body;
+        EXPECT_EQ(parsed(own)["isDefaultPolicy"], false) << with;
+    }
     net::HttpResponse wrong = co_await post_preview("/api/v1/preview", "policy: {pols: 1}\n");
     EXPECT_EQ(error_code(wrong), "InvalidConfiguration");
     net::HttpResponse hours = co_await post_preview("/api/v1/preview?hours=x", "");

@@ -104,6 +104,14 @@ aio::Task<void> ask_everything(Daemon& daemon) {
             SCOPED_TRACE(to_string(role));
             EXPECT_NE(response.status, 401);
             EXPECT_EQ(response.status == 403, role < route.role) << response.body;
+            if (response.status != 403) continue;
+            const std::string name{to_string(role)};
+            EXPECT_EQ(parsed(response)["message"],
+                      verb + " " + std::string{route.pattern} + " needs the role " +
+                          std::string{to_string(route.role)} + "; the token of some-" + name +
+                          " has the role " + name +
+                          ". Roles are set in the file server.tokensFile of gpuctld; ask its "
+                          "operator");
         }
     }
 }

@@ -153,6 +153,9 @@ aio::Task<void> fill_mailbox(World& world) {
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{1});
     Result<void> refused = co_await world.engine.submit(World::job("llm"), deadline);
     EXPECT_EQ(refused.error().code, ErrorCode::TooManyRequests);
+    EXPECT_EQ(refused.error().message,
+              "8 inputs wait for the scheduler, the most that expert.journal.queueMax allows; "
+              "retry in a second");
     const bool drained = co_await world.engine.drain(deadline);
     EXPECT_TRUE(drained);
     EXPECT_TRUE(world.engine.offer(WokeUp{}));

@@ -21,6 +21,7 @@ public:
     }
     void on_phase(ports::EnginePhase phase, std::size_t count, Span) override {
         if (phase == ports::EnginePhase::journal) journaled += count;
+        story_.push_back("phase " + std::to_string(static_cast<int>(phase)));
     }
     void on_turned_away() override { ++turned_away; }
     void on_synced(Span) override { story_.push_back("synced"); }
@@ -65,6 +66,58 @@ aio::Task<void> observe_a_submit(World& world) {
 
 TEST(EngineObserver, sees_inputs_after_the_journal_and_effects_before_the_cluster) {
     World{}.run(observe_a_submit);
+}
+
+const std::string kPlanIndex = std::to_string(Event{Plan{}}.index());
+
+std::string phase_text(ports::EnginePhase phase) {
+    return "phase " + std::to_string(static_cast<int>(phase));
+}
+
+PodFacts waiting_pod() {
+    PodFacts pod;
+    pod.uid = "waiting";
+    pod.key = {"default", "waiting"};
+    pod.job = "waiting";
+    pod.ours = true;
+    return pod;
+}
+
+aio::Task<void> observe_a_plan(World& world) {
+    StoryObserver observer{world.story};
+    world.engine.observe(observer);
+    const PodObserved pod{waiting_pod()};
+    const std::string index = std::to_string(Event{pod}.index());
+    EXPECT_TRUE(world.engine.offer(pod));
+    const auto is_effect = [](const std::string& call) { return call.starts_with("seen "); };
+    const bool sent =
+        co_await world.until([&] { return std::ranges::any_of(world.story, is_effect); });
+    EXPECT_TRUE(sent);
+    const auto first_effect = std::ranges::find_if(world.story, is_effect);
+    EXPECT_EQ(
+        (Story{world.story.begin(), first_effect}),
+        (Story{"append " + index, "flush", phase_text(ports::EnginePhase::journal),
+               "input " + index, phase_text(ports::EnginePhase::apply), "append " + kPlanIndex,
+               "input " + kPlanIndex, phase_text(ports::EnginePhase::plan), "flush"}));
+}
+
+TEST(EngineObserver, sees_a_planning_pass_before_it_is_written_and_its_effects_after) {
+    World{}.run(observe_a_plan);
+}
+
+aio::Task<void> observe_a_plan_that_is_not_written(World& world) {
+    StoryObserver observer{world.story};
+    world.engine.observe(observer);
+    world.journal.flushes_left = 1;
+    EXPECT_TRUE(world.engine.offer(PodObserved{waiting_pod()}));
+    const bool broken = co_await world.until([&] { return world.engine.broken().has_value(); });
+    EXPECT_TRUE(broken);
+    EXPECT_TRUE(world.happened("input " + kPlanIndex));
+    EXPECT_TRUE(world.cluster.effects.empty()) << "no effect leaves before its inputs are written";
+}
+
+TEST(EngineObserver, sees_no_effect_of_a_planning_pass_that_was_not_written) {
+    World{}.run(observe_a_plan_that_is_not_written);
 }
 
 aio::Task<void> observe_a_full_mailbox(World& world) {

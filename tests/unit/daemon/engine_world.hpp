@@ -32,7 +32,9 @@ public:
         return {};
     }
     Result<void> flush() override {
-        if (flush_fails) return make_error(ErrorCode::JournalFailed, "no space left on device");
+        if (flush_fails || flushes_left == 0)
+            return make_error(ErrorCode::JournalFailed, "no space left on device");
+        --flushes_left;
         story_.push_back("flush");
         return {};
     }
@@ -60,6 +62,7 @@ public:
     int appends_left = -1;  // then they fail; negative: never
     bool plan_fails = false;
     bool flush_fails = false;
+    int flushes_left = -1;  // then they fail; negative: never
     int snapshots = 0;
 
 private:

@@ -20,7 +20,10 @@ TEST(CheckFiles, tokens_that_a_start_could_not_read_are_found) {
     config::Config config;
     config.server.tokens_file = "/nowhere/tokens";
     EXPECT_EQ(found_in(config),
-              "server.tokensFile: read tokens from /nowhere/tokens: cannot be opened");
+              "server.tokensFile: read tokens from /nowhere/tokens: it cannot be opened; check "
+              "that it exists and that gpuctld may read it");
+    api::TokenStore tokens;
+    EXPECT_EQ(load_tokens(config, tokens).error().message, found_in(config)) << "at a start";
     const TempDir directory;
     config.server.tokens_file = directory.path();
     EXPECT_EQ(found_in(config),
@@ -31,7 +34,13 @@ TEST(CheckFiles, certificates_that_a_start_could_not_use_are_found) {
     config::Config config;
     config.server.tls.emplace();
     config.server.tls->certificate_file = "/nowhere/tls.crt";
-    EXPECT_EQ(found_in(config), "server.tls: read /nowhere/tls.crt: No such file or directory");
+    const std::string missing =
+        "server.tls.certificateFile: read /nowhere/tls.crt: No such file or directory; correct the "
+        "key, or create the file";
+    EXPECT_EQ(found_in(config), missing);
+    config.places["server.tls.certificateFile"] = "gpuctld.yaml:3:5";
+    EXPECT_EQ(found_in(config), "gpuctld.yaml:3:5: " + missing);
+    EXPECT_EQ(read_tls(config).error().message, "gpuctld.yaml:3:5: " + missing) << "at a start";
     config.server.tls->certificate_file = "/dev/null";
     config.server.tls->key_file = "/dev/null";
     EXPECT_NE(found_in(config), "");

@@ -115,6 +115,7 @@ TEST(History, past_events_of_pods_have_their_own_time) {
     for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(events[i].at, Instant{times[i]}) << i;
     EXPECT_EQ(events[0].reason, "Succeeded");
     EXPECT_EQ(events[3].reason, "Scheduled");
+    EXPECT_EQ(events[3].message, "was placed on node n") << "its container may not run yet";
 }
 
 TEST(History, jobs_of_the_same_shown_name_have_separate_histories) {

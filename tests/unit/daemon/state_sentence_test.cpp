@@ -28,7 +28,10 @@ TEST(StateSentence, a_running_job_has_its_start_time) {
     JobView running = job("Running");
     running.started_at = Instant{1'000};
     running.pods_running = 2;
-    EXPECT_EQ(state_sentence(running, {}), "it runs since 1970-01-01T00:00:01Z: 2 of 2 pods");
+    EXPECT_EQ(state_sentence(running, {}),
+              "it has been running since 1970-01-01T00:00:01Z: 2 of 2 pods");
+    running.started_at = Instant{};
+    EXPECT_EQ(state_sentence(running, {}), "it is running: 2 of 2 pods");
 }
 
 TEST(StateSentence, a_failed_job_names_the_pod_and_its_reason) {

@@ -102,6 +102,75 @@ TEST(StaticFiles, a_link_is_followed_within_the_directory_only) {
     EXPECT_NE(refused.error().message.find("leads out of the directory"), std::string::npos);
 }
 
+TEST(StaticFiles, a_link_to_a_directory_is_followed) {
+    const PageFolder page;
+    // As the kubelet mounts a ConfigMap: names in front, contents behind a hidden directory.
+    write(page.root() / "..2024_01_01" / "lib" / "deep" / "lib.js", "let y;");
+    fs::create_directory_symlink("..2024_01_01", page.root() / "..data");
+    fs::create_directory_symlink("..data/lib", page.root() / "lib");
+    fs::create_directory_symlink("../assets", page.root() / "help" / "assets");
+    const StaticFiles files = page.files();
+    EXPECT_EQ(get(files, "/ui/lib/deep/lib.js")->body, "let y;");
+    EXPECT_EQ(get(files, "/ui/help/assets/app.js")->body, "let x;");
+    EXPECT_FALSE(get(files, "/ui/..data/lib/deep/lib.js"));
+    EXPECT_EQ(files.size(), 5u);
+}
+
+std::string refusal_of(const PageFolder& page) {
+    const auto read = StaticFiles::read(page.root().string());
+    return read ? "accepted" : read.error().message;
+}
+
+TEST(StaticFiles, a_link_that_leads_out_or_to_nothing_is_an_error) {
+    const auto refusal_with = [](const char* target) {
+        const PageFolder page;
+        write(fs::path{page.dir.path()} / "page-2" / "leak.txt", "outside");
+        fs::create_symlink(target, page.root() / "help" / "link");
+        return refusal_of(page);
+    };
+    EXPECT_TRUE(refusal_with("../../page-2")
+                    .ends_with("page/help/link: it is a link that leads out of the directory"));
+    EXPECT_TRUE(refusal_with("../..").ends_with("leads out of the directory"));
+    EXPECT_TRUE(refusal_with("/etc").ends_with("leads out of the directory"));
+    EXPECT_TRUE(refusal_with("gone").ends_with("help/link: No such file or directory"));
+    EXPECT_EQ(refusal_with("../assets"), "accepted");
+}
+
+TEST(StaticFiles, links_to_directories_end) {
+    const PageFolder parent;
+    fs::create_directory_symlink("..", parent.root() / "help" / "up");
+    EXPECT_TRUE(refusal_of(parent).ends_with("help/up: it is a link to a directory that it is in"));
+    const PageFolder ring;
+    fs::create_directory_symlink("../help", ring.root() / "assets" / "help");
+    EXPECT_EQ(refusal_of(ring), "accepted");
+    fs::create_directory_symlink("../assets", ring.root() / "help" / "assets");
+    EXPECT_TRUE(refusal_of(ring).ends_with("it is a link to a directory that it is in"));
+    // No file, and 2^40 ways to the last directory.
+    const PageFolder ways;
+    for (int i = 0; i < 40; ++i) {
+        const fs::path folder = ways.root() / std::to_string(i);
+        fs::create_directories(folder);
+        for (const char* way : {"a", "b"}) {
+            if (i > 0) fs::create_directory_symlink("../" + std::to_string(i - 1), folder / way);
+        }
+    }
+    EXPECT_NE(refusal_of(ways).find("more than 4096 files or directories"), std::string::npos);
+}
+
+TEST(StaticFiles, files_and_directories_are_bounded) {
+    const PageFolder deep;
+    fs::path folder = deep.root();
+    for (int i = 0; i < 63; ++i) folder /= "d";
+    fs::create_directories(folder);
+    EXPECT_EQ(refusal_of(deep), "accepted");
+    fs::create_directories(folder / "d");
+    EXPECT_NE(refusal_of(deep).find("it is more than 64 directories deep"), std::string::npos);
+    const PageFolder large;
+    write(large.root() / "large.bin", "");
+    fs::resize_file(large.root() / "large.bin", kStaticBytesMax + 1);
+    EXPECT_NE(refusal_of(large).find("or 64 MiB"), std::string::npos);
+}
+
 TEST(StaticFiles, a_missing_directory_is_an_error_that_names_the_key) {
     const auto refused = StaticFiles::read("/no/such/directory");
     ASSERT_FALSE(refused);

@@ -28,10 +28,15 @@ TEST(Age, is_rounded_down_to_its_largest_unit) {
 
 TEST(Span, an_earliest_time_is_rounded_down_and_a_latest_one_up) {
     const std::tuple<std::int64_t, const char*, const char*, const char*> table[] = {
-        {-5, "0s", "0s", "0s"},           {59, "59s", "59s", "59s"},
-        {61, "1m", "1m", "2m"},           {119, "1m", "2m", "2m"},
-        {3'600, "1h", "1h", "1h"},        {7'171, "1h59m", "2h", "2h"},
-        {7'201, "2h", "2h", "2h1m"},      {86'399, "23h59m", "1d", "1d"},
+        {-5, "0s", "0s", "0s"},
+        {59, "59s", "59s", "59s"},
+        {61, "1m1s", "1m", "1m1s"},
+        {119, "1m59s", "2m", "1m59s"},
+        {3'599, "59m59s", "1h", "59m59s"},
+        {3'600, "1h", "1h", "1h"},
+        {7'171, "1h59m", "2h", "2h"},
+        {7'201, "2h", "2h", "2h1m"},
+        {86'399, "23h59m", "1d", "1d"},
         {97'199, "1d2h", "1d3h", "1d3h"},
     };
     for (const auto& [seconds, down, nearest, up] : table) {

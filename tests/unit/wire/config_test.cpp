@@ -367,7 +367,7 @@ TEST(Configuration, files_are_read_with_a_bound_and_missing_ones_are_named) {
     EXPECT_TRUE(load_file("/").has_error());
     const auto endless = load_file("/dev/zero");
     ASSERT_TRUE(endless.has_error());
-    EXPECT_TRUE(holds(endless.error().message, "more than the 1048576 allowed"))
+    EXPECT_TRUE(holds(endless.error().message, "is larger than the 1048576 bytes allowed"))
         << endless.error().message;
 }
 

@@ -119,12 +119,15 @@ TEST(NamedPolicies, a_number_in_its_own_place_wins_over_the_name_in_either_order
 }
 
 TEST(NamedPolicies, an_unknown_name_is_an_error_that_lists_the_names) {
-    EXPECT_EQ(refused_policy("policy:\n  name: fast\n"),
+    EXPECT_EQ(refused_policy("policy:\n  name: quickest\n"),
               "test.yaml:2:3: policy.name must be one of balanced, throughput, fair, sla, batch, "
-              "not \"fast\"");
-    EXPECT_EQ(refused_policy("policy:\n  pools:\n  - {name: p, policy: fast}\n"),
+              "not \"quickest\"");
+    EXPECT_EQ(refused_policy("policy:\n  name: throughputt\n"),
+              "test.yaml:2:3: policy.name must be one of balanced, throughput, fair, sla, batch, "
+              "not \"throughputt\"; did you mean throughput?");
+    EXPECT_EQ(refused_policy("policy:\n  pools:\n  - {name: p, policy: blanced}\n"),
               "test.yaml:3:15: policy.pools.0.policy must be one of balanced, throughput, fair, "
-              "sla, batch, not \"fast\"");
+              "sla, batch, not \"blanced\"; did you mean balanced?");
 }
 
 TEST(NamedPolicies, on_kubernetes_a_warning_says_which_pools_do_not_use_the_cluster_s_policy) {
@@ -133,6 +136,102 @@ TEST(NamedPolicies, on_kubernetes_a_warning_says_which_pools_do_not_use_the_clus
     EXPECT_NE(config.warnings[0].find("list it in policy.pools"), std::string::npos);
     ASSERT_EQ(config.policy.pools.size(), 1u);
     EXPECT_EQ(config.policy.pools[0].name, kDefaultPool);
+}
+
+using Warnings = std::vector<std::string>;
+
+// The warnings for the default nodes.
+Warnings warnings_for(const std::string& yaml) { return read_policy(yaml).warnings; }
+
+TEST(NamedPolicies, a_policy_of_one_pool_warns_of_the_evictions_per_hour_of_the_cluster) {
+    const std::string pool = "policy:\n  pools:\n  - {name: training-pool, policy: throughput}\n";
+    EXPECT_EQ(warnings_for(pool),
+              Warnings{"test.yaml:3:27: policy.evictionsPerJobPerHour is 2 (policy balanced), one "
+                       "value for all pools: in pool training-pool (preemption.mode shortest) a "
+                       "job that was preempted 2 times in an hour is not preempted again in that "
+                       "hour; set policy.evictionsPerJobPerHour: 1000"});
+    EXPECT_EQ(warnings_for(pool + "  evictionsPerJobPerHour: 5\n"), Warnings{});
+    EXPECT_EQ(warnings_for("policy: {name: throughput}\n"), Warnings{});
+    EXPECT_EQ(warnings_for("policy:\n  pools:\n  - {name: training-pool, policy: batch}\n"),
+              Warnings{});
+}
+
+// Regression: the pool made no reservation and preempted nothing, so its head of line starved.
+TEST(PreemptionByRunTime, needs_a_queue_of_order_shortest) {
+    const auto yaml = [](const std::string& queues) {
+        return "policy:\n  evictionsPerJobPerHour: 9\n  pools:\n  - name: training-pool\n    "
+               "queues: [" +
+               queues +
+               "]\nexpert:\n  pools:\n  - {name: training-pool, preemption: {mode: shortest}}\n";
+    };
+    EXPECT_EQ(refused_policy(yaml("{name: q}")),
+              "test.yaml:8:40: expert.pools[].preemption.mode shortest needs a queue with "
+              "policy.pools[].queues[].order SHORTEST in pool training-pool: only jobs of such "
+              "queues preempt by run time, and no job of the pool gets a head-of-line reservation");
+    EXPECT_NE(refused_policy(yaml("{name: q, order: SHORTEST, queues: [{name: r}]}")), "accepted")
+        << "a queue with sub-queues takes no jobs";
+    EXPECT_EQ(refused_policy(yaml("{name: default, order: SHORTEST}")), "accepted");
+    EXPECT_EQ(warnings_for(yaml("{name: q, order: SHORTEST}")),
+              Warnings{"test.yaml:8:40: queue default of pool training-pool has order FAIR_SHARE: "
+                       "with preemption.mode shortest its jobs preempt no job by run time and get "
+                       "no reservation; set order: SHORTEST"});
+    EXPECT_EQ(refused_policy("policy:\n  name: fair\n  pools:\n  - name: training-pool\n    "
+                             "queues: [{name: default, order: FIFO}]\n")
+                  .substr(0, 77),
+              "test.yaml:2:3: policy fair (expert.pools[].preemption.mode due) needs a queue");
+    EXPECT_EQ(warnings_for("policy:\n  name: sla\n  pools:\n  - name: training-pool\n    queues:\n"
+                           "    - {name: a, queues: [{name: b, order: FIFO}]}\n"),
+              Warnings{"test.yaml:6:26: queue b of pool training-pool has order FIFO: with "
+                       "preemption.mode shortest its jobs preempt no job by run time and get no "
+                       "reservation; set order: SHORTEST"});
+}
+
+TEST(PreemptionByRunTime, a_key_without_effect_is_a_warning) {
+    const auto warned = [](const std::string& policy, const std::string& keys) {
+        return warnings_for("policy: {name: " + policy +
+                            ", pools: [{name: dev-pool}]}\nexpert: {pools: [{name: dev-pool, " +
+                            keys + "}]}\n");
+    };
+    const auto no_effect = [](int column, const std::string& key, const std::string& why) {
+        return Warnings{"test.yaml:2:" + std::to_string(column) + ": expert.pools[]." + key +
+                        " of pool dev-pool has no effect " + why};
+    };
+    EXPECT_EQ(warned("throughput", "preemption: {slowdownPercent: 300}"),
+              no_effect(48, "preemption.slowdownPercent", "with preemption.mode shortest"));
+    EXPECT_EQ(warned("fair", "preemption: {waitTarget: 5m}"),
+              no_effect(48, "preemption.waitTarget", "with preemption.mode due"));
+    EXPECT_EQ(warned("balanced", "preemption: {waitTarget: 5m}"),
+              no_effect(48, "preemption.waitTarget", "with preemption.mode priority"));
+    EXPECT_EQ(warned("balanced", "backfill: {waitMaximum: 1d}"),
+              no_effect(46, "backfill.waitMaximum", "without a queue of order SHORTEST"));
+    EXPECT_EQ(warned("fair", "backfill: {ageing: 1d}"),
+              no_effect(46, "backfill.ageing", "with preemption.mode due"));
+    EXPECT_EQ(warned("sla", "backfill: {head: reserve}"),
+              no_effect(46, "backfill.head",
+                        "with preemption.mode shortest: the head-of-line job gets no reservation"));
+    EXPECT_EQ(warned("sla", "backfill: {reserveAfter: 2h}"),
+              no_effect(46, "backfill.reserveAfter", "with preemption.mode shortest"));
+    EXPECT_EQ(
+        warned("sla", "preemption: {waitTarget: 5m}, backfill: {waitMaximum: 1d, ageing: 2d}"),
+        Warnings{});
+    EXPECT_EQ(warned("fair", "preemption: {slowdownPercent: 300}, backfill: {waitMaximum: 1d}"),
+              Warnings{});
+    EXPECT_EQ(warned("batch", "backfill: {waitMaximum: 1d, ageing: 2d, reserveAfter: 2h}"),
+              Warnings{});
+}
+
+TEST(EmbeddedPools, a_pool_without_nodes_is_a_warning_with_the_nearest_name) {
+    EXPECT_EQ(warnings_for("policy:\n  pools:\n  - {name: training-pol}\n"),
+              Warnings{"test.yaml:3:6: no node of cluster.embedded.nodes is in pool training-pol; "
+                       "did you mean training-pool?"});
+    EXPECT_EQ(
+        warnings_for("policy: {pools: [{name: moon}]}\n"),
+        Warnings{"test.yaml:1:19: no node of cluster.embedded.nodes is in pool moon: its jobs "
+                 "cannot start"});
+    EXPECT_EQ(warnings_for("policy: {pools: [{name: training-pool}, {name: default}]}\n"),
+              Warnings{});
+    EXPECT_EQ(warnings_for("cluster: {mode: kubernetes}\npolicy: {pools: [{name: moon}]}\n"),
+              Warnings{});
 }
 
 constexpr const char* kExpert = R"(
@@ -236,7 +335,7 @@ TEST(PrintedSources, every_value_says_where_it_comes_from) {
     expect("policy:", "name", "name: balanced  # default");
     expect("- name: a", "policy", "policy: throughput  # test.yaml:5:17");
     expect("- name: a", "order", "order: SHORTEST  # policy throughput");
-    expect("- name: a", "victims", "victims: lowerPriority  # policy throughput");
+    expect("- name: a", "victims", "victims: lowerPriority  # default");
     expect("policy:", "evictionsPerJobPerHour", "evictionsPerJobPerHour: 2  # policy balanced");
     expect("expert:", "usageHalfLife", "usageHalfLife: 2d  # test.yaml:8:16");
     expect("expert:", "backoffInitial", "backoffInitial: 1s  # default");
@@ -248,6 +347,60 @@ TEST(PrintedSources, every_value_says_where_it_comes_from) {
     EXPECT_EQ(printed_line(second, "", "ageing"), "ageing: 1d  # policy sla");
     EXPECT_EQ(printed_line(second, "", "waitTarget"), "waitTarget: 10m  # test.yaml:10:30");
     EXPECT_EQ(printed_line(second, "", "guarantees"), "guarantees: whenDemandFits  # policy sla");
+    EXPECT_EQ(printed_line(expert, "\n  pools:", "name"), "name: a  # policy.pools");
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(PrintedSources, a_value_without_effect_is_a_comment_that_says_why) {
+    const std::string printed = print_config_with_sources(read_policy(kExpert));
+    EXPECT_TRUE(holds(printed,
+                      "\n        #head: reserve  # policy throughput; no effect with "
+                      "preemption.mode shortest: the head-of-line job gets no "
+                      "reservation\n"))
+        << printed;
+    EXPECT_TRUE(holds(printed,
+                      "\n        #reserveAfter: 1h  # policy sla; no effect with "
+                      "preemption.mode shortest\n"));
+    EXPECT_FALSE(holds(printed, "#waitTarget"));
+    EXPECT_TRUE(holds(printed, "\n        #slowdownPercent: 200  # policy sla; no effect"));
+}
+
+TEST(PrintedSources, the_policy_in_force_is_shown_where_no_pool_is_listed) {
+    const std::string printed = print_config_with_sources(Config{});
+    for (const char* line :
+         {"\n  #    order: FAIR_SHARE  # policy balanced\n",
+          "\n  #  - name: training-pool  # an example; the values below hold for every pool\n",
+          "\n  #      head: reserve  # policy balanced\n",
+          "\n  #      reserveAfter: 1h  # policy balanced\n",
+          "\n  #      mode: priority  # policy balanced\n",
+          "\n  #      #waitTarget: 0s  # policy balanced; no effect with preemption.mode "
+          "priority\n"}) {
+        EXPECT_TRUE(holds(printed, line)) << line << printed;
+    }
+}
+
+TEST(PrintedSources, a_value_that_follows_from_other_keys_names_them) {
+    const std::string printed = print_config_with_sources(read_policy(R"(
+policy:
+  pools:
+    - name: dev-pool
+      queues:
+        - name: outer
+          queues: [{name: inner, guaranteed: 1}]
+        - {name: other}
+  maintenance:
+    - {name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, end: 2026-12-01T12:00:00Z}
+)"));
+    EXPECT_EQ(printed_line(printed, "- name: outer", "guaranteed"),
+              "guaranteed: 1  # guarantees of its sub-queues or models");
+    EXPECT_EQ(printed_line(printed, "- name: inner", "guaranteed"),
+              "guaranteed: 1  # test.yaml:7:34");
+    EXPECT_EQ(printed_line(printed, "- name: other", "guaranteed"), "guaranteed: 0  # default");
+    EXPECT_EQ(printed_line(printed, "- name: w", "duration"),
+              "duration: 4h  # test.yaml:10:62 (end)");
 }
 
 TEST(PrintedSources, are_comments_that_change_nothing) {

@@ -90,6 +90,17 @@ TEST(PolicyDocument, every_error_is_reported_at_its_place) {
     EXPECT_NE(all.find("9: "), std::string::npos) << all;
 }
 
+TEST(PolicyDocument, values_that_do_not_work_together_are_reported_as_in_gpuctld_yaml) {
+    const auto read = parse_policy("policy: {pools: [{name: p, policy: sla}]}\n", "policy a");
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    ASSERT_EQ(read->warnings.size(), 1u);
+    EXPECT_NE(read->warnings[0].find("set policy.evictionsPerJobPerHour: 1000"), std::string::npos);
+    EXPECT_TRUE(parse_policy("policy: {pools: [{name: p}]}\n"
+                             "expert: {pools: [{name: p, preemption: {mode: due}}]}\n",
+                             "policy a")
+                    .has_error());
+}
+
 TEST(PolicyDocument, keys_of_the_daemon_are_no_keys_of_a_policy) {
     for (const char* text : {"server: {port: 1}\n", "cluster: {mode: kubernetes}\n",
                              "expert: {journal: {queueMax: 9}}\n"}) {

@@ -163,6 +163,24 @@ TEST(QueueConfiguration, every_mistake_is_reported_with_its_line) {
               std::string::npos);
 }
 
+// Regression: accepted without a message where no node of the pool has any GPU.
+TEST(QueueConfiguration, a_model_must_be_on_nodes_of_the_pool) {
+    const auto pool = [](const std::string& name) {
+        return "policy: {pools: [{name: " + name +
+               ", queues: [{name: q, models: [{model: V100-32G, guaranteed: 2}]}]}]}\n";
+    };
+    EXPECT_EQ(refusal_of(pool("default")), "accepted");
+    EXPECT_NE(
+        refusal_of(pool("test-pool")).find("no node of pool test-pool has a GPU of model V100-32G"),
+        std::string::npos)
+        << refusal_of(pool("test-pool"));
+    const Result<Config> without_nodes = parse(pool("moon"), "test.yaml");
+    ASSERT_TRUE(without_nodes) << without_nodes.error().message;
+    ASSERT_EQ(without_nodes->warnings.size(), 2u);
+    EXPECT_NE(without_nodes->warnings[1].find("no node of pool moon has a GPU of model V100-32G"),
+              std::string::npos);
+}
+
 TEST(QueueConfiguration, guarantees_of_a_model_do_not_exceed_the_pool) {
     const auto with_guarantee = [](int below) {
         return refusal_of(

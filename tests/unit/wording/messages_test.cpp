@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "scheduler/base/error_code.hpp"
 #include "wording/wording.hpp"
 
 namespace gpuctl {
@@ -14,14 +17,53 @@ namespace {
 
 using namespace fact;
 
-// With one blank where a line of the page ends.
-std::string page() {
-    std::ifstream file{GPUCTL_SOURCE_DIR "/docs/messages.md"};
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream file{path};
     std::stringstream text;
     text << file.rdbuf();
-    std::string joined = text.str();
-    std::replace(joined.begin(), joined.end(), '\n', ' ');
+    return text.str();
+}
+
+// With one blank between words.
+std::string on_one_line(const std::string& text) {
+    std::istringstream words{text};
+    std::string joined;
+    for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
     return joined;
+}
+
+std::string page() { return on_one_line(content_of(GPUCTL_SOURCE_DIR "/docs/messages.md")); }
+
+// The string literals of a source file, adjacent ones joined as the compiler joins them.
+std::vector<std::string> literals_of(const std::string& source) {
+    std::vector<std::string> found;
+    bool is_adjacent = false;
+    for (std::size_t at = 0; at < source.size(); ++at) {
+        const std::string_view rest = std::string_view{source}.substr(at);
+        if (rest.starts_with("//") || rest.starts_with("#include")) {
+            at = std::min(source.find('\n', at), source.size());
+            continue;
+        }
+        if (source[at] != '"') {
+            is_adjacent = is_adjacent && std::isspace(static_cast<unsigned char>(source[at])) != 0;
+            continue;
+        }
+        if (!is_adjacent) found.emplace_back();
+        for (++at; at < source.size() && source[at] != '"'; ++at) {
+            if (source[at] == '\\') ++at;
+            found.back() += source[at];
+        }
+        is_adjacent = true;
+    }
+    return found;
+}
+
+// The words of a literal, without the marks that join it to its neighbours.
+std::string words_of(const std::string& literal) {
+    constexpr const char* kMarks = " ;,:()\"";
+    const std::size_t first = literal.find_first_not_of(kMarks);
+    if (first == std::string::npos) return "";
+    return on_one_line(literal.substr(first, literal.find_last_not_of(kMarks) - first + 1));
 }
 
 constexpr const char* kGpu = "nvidia.com/gpu";
@@ -118,7 +160,7 @@ std::vector<Fact> of_room() {
 }
 
 std::vector<Fact> of_order() {
-    return {ShortJobsFirst{25, "gpu", Duration{3'600'000}},
+    return {ShortJobsFirst{25, "gpu", Duration{3'600'000}, Duration::seconds(187'200)},
             HeadOfLine{Duration{300'000}},
             HasReservation{Duration{3'600'000}},
             NodesKeptForHead{"team-a/wide", Duration{300'000}},
@@ -254,7 +296,7 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         {NotEvicted::evicted_often, Duration{1'200'000}},
         {NotEvicted::in_protected_run_time, Duration{300'000}},
         {NotEvicted::refused_before, Duration{60'000}}};
-    for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
+    for (int turn = 0; turn <= static_cast<int>(NotEvicted::ends_last); ++turn) {
         PodsNotEvicted kept{Holders::lower_priority,
                             amount(ResourceKind::gpu, kGpu, 8'000),
                             static_cast<NotEvicted>(turn),
@@ -264,6 +306,54 @@ TEST(Messages, the_page_shows_why_pods_stay) {
         const std::string sentence = wording::text({kept});
         const std::string reason = sentence.substr(sentence.find(" that ") + 6);
         EXPECT_NE(shown.find("`" + reason + "`"), std::string::npos) << reason;
+    }
+}
+
+TEST(Messages, the_page_shows_which_pods_stay) {
+    const std::string shown = page();
+    for (int turn = 0; turn <= static_cast<int>(Holders::due_later); ++turn) {
+        PodsNotEvicted kept;
+        kept.holders = static_cast<Holders>(turn);
+        kept.held = amount(ResourceKind::gpu, kGpu, 8'000);
+        if (kept.holders == Holders::over_guarantee) kept.held.amount = 4'000;
+        if (kept.holders == Holders::on_nodes_with_free_gpus) {
+            kept.held = amount(ResourceKind::cpu, "cpu", 4'000);
+        }
+        kept.why = NotEvicted::no_controller;
+        const std::string sentence = wording::text({kept});
+        const std::string holders = sentence.substr(0, sentence.find(" no controller"));
+        EXPECT_NE(shown.find("| " + holders + " *reason* |"), std::string::npos) << holders;
+        kept.why = NotEvicted::not_stated;
+        const bool is_by_run_time =
+            kept.holders == Holders::more_remaining_work || kept.holders == Holders::due_later;
+        EXPECT_EQ(wording::text({kept}).ends_with(": set preemptible: true on them"),
+                  is_by_run_time);
+    }
+}
+
+// A sentence that the page lacks fails here: each piece of text of the code with two words or more
+// is on the page.
+TEST(Messages, the_page_has_all_words_of_the_code) {
+    const std::string shown = page();
+    std::size_t count = 0;
+    for (const auto& file :
+         std::filesystem::directory_iterator{GPUCTL_SOURCE_DIR "/wording/english"}) {
+        if (file.path().extension() != ".cpp") continue;
+        for (const std::string& literal : literals_of(content_of(file.path()))) {
+            const std::string words = words_of(literal);
+            if (words.find(' ') == std::string::npos) continue;
+            ++count;
+            EXPECT_NE(shown.find(words), std::string::npos)
+                << file.path().filename() << ": " << words;
+        }
+    }
+    EXPECT_GT(count, 150U) << "the files are read";
+}
+
+TEST(Messages, the_page_has_every_error_code) {
+    const std::string shown = page();
+    for (const std::string_view name : kErrorCodeNames) {
+        EXPECT_NE(shown.find("`" + std::string{name} + "`"), std::string::npos) << name;
     }
 }
 

@@ -98,7 +98,7 @@ TEST(Words, names_that_are_left_out_show_as_dots) {
                                    {"b/x-0", "b/x-1"}, 5,          Duration::seconds(30)};
     EXPECT_EQ(words(room),
               "8 GPUs on node-3 are earmarked for it; it waits for 5 pods to terminate (b/x-0, "
-              "b/x-1, ...), at most 30 s");
+              "b/x-1, ...), at most 30 s, and queues again after that");
 }
 
 TEST(Words, the_holder_of_a_limit_is_a_queue_a_namespace_or_a_pool) {

@@ -1,6 +1,7 @@
 #pragma once
-// The limits, one row each. To add one: an enumerator, a row at the same place, and a test
-// (tests/unit/scheduler/state/limits_test.cpp). The order is that of the walk within a scope.
+// The limits, one row each. To add one: an enumerator, a row at the same place, and what the
+// checklist of CONTRIBUTING.md says of its setting, its counter and its test. The order is that of
+// the walk within a scope.
 //
 // Columns: limit_row.hpp. Only the walker (visit_limits.cpp) and texts about single limits include
 // this file; all other code reads hits and rows (limits.hpp).

@@ -104,6 +104,39 @@ TEST(Explain, the_times_of_a_window_are_reported_with_its_own_number_of_nodes) {
     EXPECT_EQ(figures["closed_for_ms"], 25'000);
 }
 
+// Regression: pods on the node that a window closes were reported as held by lower-priority pods
+// that are not evicted because of another job's reservation.
+TEST(Explain, pods_on_nodes_that_a_window_closes_to_the_job_are_not_in_its_way) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    Policy policy = world.policy;
+    policy.windows = {window_on("w", "a", world.now + Duration::seconds(2'000), 600)};
+    world.set(policy);
+    const auto submit = [&world](const char* name, std::int32_t priority, std::int64_t limit_s) {
+        PodFacts facts = pod(name, name, 4);
+        facts.priority = priority;
+        facts.preemptible = true;
+        facts.run_time_max = Duration::seconds(limit_s);
+        world.add(facts);
+        world.run();
+    };
+    submit("low", 1, 60);
+    ASSERT_EQ(world.node_of("low"), "a");
+    submit("m1", 5, 3'600);
+    submit("m2", 5, 3'600);
+    const Explanation head = world.why("m1").front();
+    EXPECT_NE(wording::sentence(head).find("it is the head-of-line job"), std::string::npos)
+        << wording::sentence(head);
+    const Explanation behind = world.why("m2").front();
+    EXPECT_EQ(behind.reason, Reason::maintenance);
+    EXPECT_EQ(wording::sentence(behind).find("lower-priority"), std::string::npos)
+        << wording::sentence(behind);
+    EXPECT_TRUE(wording::kubernetes_message(behind).starts_with(
+        "0/1 nodes are available: 1 node(s) will be closed for maintenance while the job may "
+        "still run. "))
+        << wording::kubernetes_message(behind);
+}
+
 TEST(Explain, the_reason_names_other_gpu_models_only_if_there_are_any) {
     EngineWorld world;
     world.add(node("a", 8));
@@ -185,10 +218,12 @@ TEST(Explain, a_quota_is_reserved_for_one_job_only) {
     const auto sentence = [&world](const char* name) {
         return wording::sentence(world.why(name).front());
     };
-    EXPECT_NE(sentence("low").find("is reserved for the head-of-line job mid"), std::string::npos)
+    EXPECT_NE(sentence("low").find("is reserved for the head-of-line job team-a/mid"),
+              std::string::npos)
         << sentence("low");
     EXPECT_NE(sentence("high").find("is reserved for it"), std::string::npos) << sentence("high");
-    EXPECT_NE(sentence("mid").find("is reserved for the head-of-line job high"), std::string::npos)
+    EXPECT_NE(sentence("mid").find("is reserved for the head-of-line job team-a/high"),
+              std::string::npos)
         << sentence("mid");
     EXPECT_EQ(sentence("mid").find("is reserved for it"), std::string::npos) << sentence("mid");
 }

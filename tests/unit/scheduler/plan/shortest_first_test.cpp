@@ -2,6 +2,7 @@
 
 #include "scheduler/policy/shortest_first.hpp"
 
+#include "scheduler/engine/views.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -61,6 +62,55 @@ TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_stil
     ASSERT_EQ(state.job(state.jobs.find_job({"team-a", "e"})).waiting.in_class, waits);
     EXPECT_LT(shortest.score(state, waits), before);
     EXPECT_EQ(shortest.score(state, waits), ShortestFirst{}.score(state, waits));
+}
+
+// Regression: "0s remaining, predicted from its limit" of a job that may run for five hours, while
+// nothing says for how long it will.
+TEST(ShortestFirstScore, an_unknown_run_time_is_shown_with_what_it_counts_as) {
+    for (const PreemptionMode mode : {PreemptionMode::shortest, PreemptionMode::priority}) {
+        EngineWorld world;
+        Policy policy;
+        PoolPolicy pool;
+        pool.name = "default";
+        pool.preemption.mode = mode;
+        QueuePolicy queue;
+        queue.name = "default";
+        queue.order = QueueOrder::shortest;
+        pool.queues = {queue};
+        policy.pools = {pool};
+        world.set(policy);
+        world.add(node("a", 1));
+        world.add(pod("runs", "runs", 1));
+        world.run();
+        const auto shown = [&world](const char* name, std::int64_t limit_s,
+                                    std::int64_t expected_s) {
+            PodFacts facts = pod(name, name, 1);
+            facts.run_time_max = Duration::seconds(limit_s);
+            facts.run_time_expected = Duration::seconds(expected_s);
+            world.add(facts);
+            world.run();
+            return turn_of(world.engine.state(), {"team-a", name})->run_time.value();
+        };
+        const bool is_left = mode == PreemptionMode::shortest;
+        const TurnView::RunTime limited = shown("limited", 18'000, 0);
+        EXPECT_EQ(limited.is_left, is_left);
+        EXPECT_EQ(limited.is_known, !is_left) << "the limit counts where it is the run time";
+        if (is_left) {
+            EXPECT_EQ(limited.time, kShortestFelt);
+        } else {
+            EXPECT_GE(limited.time, Duration::seconds(17'000));
+        }
+        EXPECT_FALSE(shown("neither", 0, 0).is_known);
+        const TurnView::RunTime stated = shown("stated", 18'000, 7'200);
+        EXPECT_TRUE(stated.is_known);
+        EXPECT_GE(stated.time, Duration::seconds(7'000));
+        world.now = world.now + Duration::seconds(600);
+        PodFacts ended = world.pods.at("runs");
+        ended.phase = PodPhase::succeeded;
+        world.add(ended);
+        world.run();
+        EXPECT_TRUE(shown("learns", 18'000, 0).is_known);
+    }
 }
 
 }  // namespace

@@ -2,20 +2,26 @@
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
-//           e 8xA100 rack=r1 block=b1 | f 8xA100 silent    (does not answer)
+//           e 8xA100 rack=r1 block=b1 | f 8xA100 silent    (does not answer) | g 8xA100 slots=2
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //           budget 100 per 24 carry 10    GPU-hours per 24 hours from now on; also of tenants
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
 //   policy  reserve 25 (percent) | repair 60000 (ms that a gang may lack ranks)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
-//   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
+//   policy  pause 1000 (ms without growth after a resize or start) | pays 0 (ms; ADR 0017)
+//   policy  victims lowerPriority | guarantees whenDemandFits | drain-unhealthy preemptible
+//   policy  window w on a b in 100 for 60 every 200 notice 10 ahead 50 drain none queue lab
+//           tenant team-b    seconds; `queue` and `tenant` may use it; `no-windows` removes all
+//   tenant  team-b quota 4 here 2 weight 2 queue lab | ...    (here: in pool default)
 //   line    steps-aside patience 100 short 25 60 keep 100    of the pool "default": the head of
 //           the line, when waiting decides alone, 25 % for work of up to 60 s only, when nodes
 //           are kept without a start time; `shortest`: long work is preempted for short
 //           wait-target 100: the longest time, in s, that a job should wait
+//           due, makespan 100, guarantees-when-demand-fits: as in PreemptionPolicy
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
+//           pods 2x4                   likewise, but no gang; without either one pod without GPUs
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted to gpuctl
 //           speedup 1:1,2:1.9,4:3.5    its speed by ranks
 //           service                    submitted to gpuctl, as inference
@@ -33,9 +39,25 @@
 //           port 80 port 10.0.0.1:81   host ports of each rank
 //           volume zone=b              a volume of each rank, only for nodes with that label
 //           names a                    the one node that its ranks may use
+//           bare | gated               its pods have no controller; have a scheduling gate
+//           uses x                     its pods use feature x, which is not supported
 //   foreign a 6 port 80      a pod of another scheduler on a node, its GPUs, and its host ports
-//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
-//   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
+//   when    submit llm | ungate llm | withdraw llm    its user deletes it, with its workload
+//   when    plan (cycles while the engine wants one) | run (and answers binds) | wait 100 (ms)
+//   when    start llm | finish llm | terminate llm | delete llm    its pods run, succeed, begin to
+//           terminate, are gone; or one pod: llm-0
+//   when    stop             all pods whose eviction was asked for: accepted, gone, and created
+//                            again; or one: stop llm-0. budget llm-0, forbid llm-0: a disruption
+//                            budget, or a right that is missing, refuses the eviction
+//   when    lose llm-0 | vanish llm-0    gone without an eviction, and created again or not
+//   when    refuse llm-0 | fail llm-0    the answer to its bind
+//   when    resize           the controllers apply all sizes that were asked for. Or the answer
+//                            for one job: resize-accepted e, resize-fails e, resize-refused e,
+//                            has-size e 4 (another user set it to 4)
+//   when    cordon a | uncordon a | unhealthy a | healthy a | leave a | node a 8xA100 (new facts)
+//   then    llm a a          nodes of its pods by rank; `-` waits, `*` any node; a/1: on its
+//                            second shared GPU
+//   evicts  llm-0 dev-1 | none    exactly the pods whose eviction is asked for and not answered
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
 //   also    llm queue_limit holds 3    likewise among all its blockers
 //   sizes   e 6-4 | none     sizes requested of controllers and not answered yet

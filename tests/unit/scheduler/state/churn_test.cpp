@@ -221,6 +221,33 @@ TEST(Churn, work_counts_from_a_start_that_is_reported_after_the_eviction_was_ord
     EXPECT_EQ(state.run_times.progress_of(job), Duration::seconds(20)) << "two whole intervals";
 }
 
+// Half of a gang has gone, the nomination that asked for it is used, and the rest is asked again
+// for another job before its first eviction is answered.
+TEST(Churn, a_gang_that_goes_in_two_orders_has_moved_once) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    for (PodFacts rank : gang("g", 2, 2)) {
+        rank.preemptible = true;
+        world.add(rank);
+    }
+    world.run();
+    for (const char* rank : {"g-0", "g-1"}) start_running(world, world.pods.at(rank));
+    world.add(urgent_pod("u1", 2));
+    world.plan();
+    ASSERT_EQ(world.sent<EvictPod>().size(), 2U);
+    world.answer_eviction("g-1");
+    world.remove_pod("g-1");
+    world.run();
+    ASSERT_EQ(world.node_of("u1"), "a");
+    world.add(urgent_pod("u2", 2));
+    world.run();
+    ASSERT_EQ(world.sent<EvictPod>().size(), 3U) << "its other rank is asked again";
+    world.answer_eviction("g-0");
+    const auto& moved = world.engine.state().evictions.churn();
+    ASSERT_EQ(moved.size(), 1U);
+    EXPECT_EQ(moved.begin()->second.evicted_at.size(), 1U);
+}
+
 // No pod was evicted in vain: its eviction is requested again after a minute, not after an hour.
 TEST(Churn, a_pod_whose_eviction_failed_for_the_whole_nomination_is_spared_for_a_minute) {
     EngineWorld world;

@@ -1,5 +1,5 @@
-// Properties of every row of the table of limits (docs/adr/0040). A new limit needs its value in
-// `tight()` here, and nothing else.
+// Properties of every row of the table of limits (docs/adr/0040). A new limit that a queue or a
+// namespace can be given needs its value in `tight()` here.
 
 #include "scheduler/state/accounts/limits.hpp"
 

@@ -341,7 +341,7 @@ TEST_F(Pace, the_text_says_how_fast_the_job_is_and_what_more_ranks_would_gain) {
     world.add(node("b", 4));
     wait(61);
     EXPECT_EQ(wording::cause_text(world.resizes.at("e").why),
-              "from 4 to 6 ranks it is 2.0 times as fast and ends 54m 58s sooner");
+              "from 4 to 6 ranks it is 2.0 times as fast and ends 54m58s sooner");
 }
 
 }  // namespace

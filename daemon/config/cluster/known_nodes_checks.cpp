@@ -1,17 +1,22 @@
-// Checks of pools that need the nodes: possible for the embedded cluster only, whose nodes are
-// known before the start.
+// Checks of a whole configuration. Those of pools that need the nodes are possible where the
+// section of the backend lists them.
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "daemon/config/checks.hpp"
+#include "daemon/config/cluster/backend_sections.hpp"
 #include "daemon/config/known_names.hpp"
+#include "policy_document/run_time_rules.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 
 namespace gpuctl::config {
 namespace {
+
+using NodeGroups = std::vector<EmbeddedNodes>;
 
 bool is_among(const std::vector<std::string>& models, std::string_view model) {
     return std::any_of(models.begin(), models.end(),
@@ -21,10 +26,12 @@ bool is_among(const std::vector<std::string>& models, std::string_view model) {
 // The GPU models of the nodes, by pool and in all.
 struct KnownModels {
     std::vector<std::string> all;
-    std::map<std::string, std::vector<std::string>> by_pool;
+    std::map<std::string, std::vector<std::string>> by_pool;  // pools with GPUs
+    std::set<std::string> pools;                              // pools with nodes
 };
 
-// The models that a pool's queues name must be on its nodes, at any depth.
+// The models that a pool's queues name must be on its nodes, at any depth. For a pool without nodes
+// it is a warning, as the missing nodes are.
 void check_models(const wire::Field& list, const KnownModels& known, const std::string& pool) {
     if (!list || !list.json().is_array()) return;
     for (const wire::Field& queue : list.elements()) {
@@ -39,21 +46,28 @@ void check_models(const wire::Field& list, const KnownModels& known, const std::
             const auto model = at ? at.text() : std::nullopt;
             if (!model) continue;
             const auto here = known.by_pool.find(pool);
-            if (here == known.by_pool.end() && is_among(known.all, *model)) continue;
             if (here != known.by_pool.end() && is_among(here->second, *model)) continue;
+            if (is_among(known.all, *model)) {
+                const std::string problem =
+                    "no node of pool " + pool + " has a GPU of model " + *model;
+                if (known.pools.contains(pool)) {
+                    at.error(problem);
+                } else {
+                    at.warning(problem);
+                }
+                continue;
+            }
             const std::string nearest = wire::nearest_name(*model, known.all);
-            at.error(is_among(known.all, *model)
-                         ? "no node of pool " + pool + " has a GPU of model " + *model
-                         : "no node has a GPU of model " + *model +
-                               (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+            at.error("no node has a GPU of model " + *model +
+                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
         }
     }
 }
 
 // The guarantees of queues must fit next to the pool's reserve.
-void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
+void check_guarantees(const NodeGroups& groups, const PoolPolicy& pool, const wire::Field& field) {
     std::int64_t gpus = 0;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool == pool.name) gpus += nodes.count * nodes.gpus;
     }
     const GpuMilli total = whole_gpus(gpus);
@@ -115,10 +129,10 @@ void check_model_maxima(const PoolPolicy& pool, const GpusByModel& gpus, const w
     }
 }
 
-void check_model_guarantees(const Config& config, const PoolPolicy& pool,
+void check_model_guarantees(const NodeGroups& groups, const PoolPolicy& pool,
                             const wire::Field& field) {
     GpusByModel gpus;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : groups) {
         if (nodes.pool != pool.name || nodes.gpus <= 0) continue;
         auto& [model, count] = gpus[lower_case(nodes.gpu_model)];
         model = nodes.gpu_model;
@@ -139,9 +153,12 @@ void check_model_guarantees(const Config& config, const PoolPolicy& pool,
 }  // namespace
 
 void check(const Config& config, const wire::Field& field) {
-    if (config.cluster.mode != ClusterMode::embedded) return;
+    check_run_time_rules(config, field);
+    const NodeGroups* groups = known_nodes(config.cluster);
+    if (groups == nullptr) return;
     KnownModels known;
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+    for (const EmbeddedNodes& nodes : *groups) {
+        known.pools.insert(nodes.pool);
         if (nodes.gpus <= 0) continue;
         std::vector<std::string>& of_pool = known.by_pool[nodes.pool];
         if (nodes.gpu_model.empty()) continue;
@@ -150,7 +167,7 @@ void check(const Config& config, const wire::Field& field) {
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
-    check_known_names(config, policy);
+    check_known_names(*groups, section_of(config.cluster.mode).nodes_key, config.policy, policy);
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();
@@ -159,8 +176,8 @@ void check(const Config& config, const wire::Field& field) {
         if (i >= config.policy.pools.size()) continue;
         const PoolPolicy& pool = config.policy.pools[i];
         check_models(wire::Fields{elements[i]}.find("queues"), known, pool.name);
-        check_guarantees(config, pool, elements[i]);
-        check_model_guarantees(config, pool, elements[i]);
+        check_guarantees(*groups, pool, elements[i]);
+        check_model_guarantees(*groups, pool, elements[i]);
     }
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t kPoolThreads = 4;
 }  // namespace
 
 struct Loop::Parts {
-    // The hint says that only one thread runs the context; posting from others stays allowed.
+    // The hint says that only one thread runs the context; other threads may still post.
     asio::io_context context{1};
     asio::executor_work_guard<Executor> work{context.get_executor()};
     asio::thread_pool pool{kPoolThreads};  // destroyed, thus joined, before the context

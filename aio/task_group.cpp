@@ -70,7 +70,7 @@ struct TaskGroup::Parts {
     }
 
     void emit() {
-        // A copy: cancelling one task may end others.
+        // A copy: cancelling one task may end other tasks.
         const Records running = records;
         for (const auto& record : running) record->signal.emit(asio::cancellation_type::terminal);
     }

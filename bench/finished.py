@@ -81,7 +81,7 @@ class Daemon:
 
 
 def fill(options, at_each):
-    """Runs a daemon through so many jobs, one size after the other; `at_each(daemon, jobs)` when all of them have finished."""
+    """Runs a daemon through these numbers of jobs, one size after the other; `at_each(daemon, jobs)` when all of them have finished."""
     with tempfile.TemporaryDirectory(prefix="bench-finished-") as name:
         policy = {} if options.no_policy else {"finishedJobsMaximum": max(options.jobs) + 1}
         daemon = Daemon(pathlib.Path(options.binaries), pathlib.Path(name), policy)

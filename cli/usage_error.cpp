@@ -216,7 +216,8 @@ std::string missing_error(const CLI::App& command, const CLI::ParseError& proble
     return problem.what();
 }
 
-// A flag without its value, or one that is given twice. The parser's message begins with its name.
+// A flag without its value, or a flag that is given twice. The parser's message begins with its
+// name.
 std::string count_error(const CLI::App& command, const CLI::ParseError& problem) {
     const std::string message = problem.what();
     const std::string flag = message.substr(0, message.find(':'));

@@ -173,7 +173,7 @@ const std::vector<Key<PreemptionPolicy>>& expert_preemption_keys() {
                {{"always", GuaranteeRule::always},
                 {"whenDemandFits", GuaranteeRule::when_demand_fits}},
                "always, or whenDemandFits: only of queues that hold and wait for no more than "
-               "theirs; you need always when a guarantee is a contract"),
+               "their guarantee; you need always when a guarantee is a contract"),
         span("waitTarget", &PreemptionPolicy::wait_target, 0, 365 * kMsPerDay,
              "mode shortest: a job that has nearly waited this long goes sooner, 0s: off; you need "
              "this when your agreed wait is another"),

@@ -267,7 +267,7 @@ def main():
     parser.add_argument("--gpuctld", help="another program than build/release/gpuctld")
     parser.add_argument("--deadline", type=int, default=300, help="seconds a contender may take")
     parser.add_argument("--json", help="write all rounds to this file")
-    parser.add_argument("--reads", type=int, help="what so many reads a second cost gpuctld, instead")
+    parser.add_argument("--reads", type=int, help="the cost of this many reads a second for gpuctld, instead")
     parser.add_argument("--instructions", action="store_true", help="with --reads: count them, too (valgrind, minutes)")
     options = parser.parse_args()
     if options.quick:

@@ -87,7 +87,7 @@ func call(client *http.Client, method, path string, body []byte) []byte {
 	return text
 }
 
-// inParallel runs work(0..n-1) on so many workers.
+// inParallel runs work(0..n-1) on n workers.
 func inParallel(n, workers int, work func(client *http.Client, index int)) {
 	client := newClient(workers)
 	var next atomic.Int64
@@ -161,7 +161,7 @@ func probe() {
 	})
 }
 
-// between returns what stands between two marks in a line of a watch; the events are not decoded, so
+// between returns what is between two marks in a line of a watch; the events are not decoded, so
 // that the watcher costs next to nothing.
 func between(line []byte, before, after string) string {
 	start := bytes.Index(line, []byte(before))

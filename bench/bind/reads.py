@@ -176,5 +176,5 @@ def run(options):
     print("\n" + table)
     if not options.quick and not options.no_table:
         write_table(table, REPOSITORY / "docs" / "performance.md", "bench-bind-reads",
-                    "## Binding pods while others read")
+                    "## Binding pods while other clients read")
     return 0 if options.quick or all(good for *_, good in bars(summary, instructions)) else 1

@@ -298,7 +298,7 @@ int main(int argc, char** argv) {
     load->add_option("--connections", reading.connections);
     std::uint16_t port = 0;
     std::size_t bytes = 0;
-    CLI::App* serve = flags.add_subcommand("serve", "answer everything with so many bytes");
+    CLI::App* serve = flags.add_subcommand("serve", "answer every request with this many bytes");
     serve->add_option("--port", port)->required();
     serve->add_option("--bytes", bytes)->required();
     CLI11_PARSE(flags, argc, argv);

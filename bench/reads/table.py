@@ -22,7 +22,7 @@ TURN_MOST_MS, TURN_P999_MS = 25, 10
 
 
 def measure(options, jobs, folder, is_last):
-    """What one gpuctld with so many jobs said, a list of objects."""
+    """The answers of one gpuctld with this number of jobs, a list of objects."""
     more = ["--mixed-seconds", str(options.mixed_seconds if is_last else 0)]
     done = subprocess.run(
         [TOOL, "measure", "--gpuctld", options.gpuctld or BUILD / "gpuctld", "--directory", folder, "--jobs", str(jobs),

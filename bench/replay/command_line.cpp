@@ -50,7 +50,7 @@ void declare(CLI::App& app, Arguments& to) {
                    "size of the cluster; philly64, vc: in whole nodes (openb: --nodes)")
         ->transform(size);
     app.add_option("--nodes-count", to.nodes_count,
-                   "philly64, vc: its nodes; others: times --gpus-per-node")
+                   "philly64, vc: its nodes; other traces: times --gpus-per-node")
         ->transform(size);
     app.add_option("--gpus-per-node", to.gpus_per_node, "GPUs of each node")->transform(size);
     app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51")

@@ -95,7 +95,7 @@ void fill_pools(Recorder& recorder, Listing& listing) {
         recorder.gauge(Metric::pool_nodes, {name}).set(static_cast<double>(pool.nodes));
     }
     for (const QueueView& queue : list_queues(listing)) {
-        // Queues that hold others would count twice, and a user-chosen name is no label.
+        // Queues with sub-queues would count twice, and a user-chosen name is no label.
         if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
         if (queue.budget) fill_budget(recorder, queue);
     }

@@ -5,7 +5,7 @@
 //                            ├── Subscription: a place in the ring
 //                            └── Subscription: ...
 //
-// A subscriber is a place in its pod's ring, not a copy of it. One that falls more than
+// A subscriber is a place in its pod's ring, not a copy of it. A subscriber more than
 // subscriber_lines_max behind loses the oldest lines and gets their count (`dropped`).
 //
 // The line that has no end yet (a progress bar, a prompt) is shown to readers that have all lines

@@ -49,8 +49,8 @@ std::string_view own_job_of(const MetadataParts& metadata) {
 // ADR 0025. Pods of a submitted job carry the job's name. A pod in a gang of another maker belongs
 // to that gang whatever its other labels say; any other pod belongs to its controller, one job per
 // revision, such as "Deployment.6d8f:web": a rollout may name another queue, pool or size, while
-// pods of the previous revision still hold theirs. The label `app` is not used: two Deployments may
-// share its value and have different limits.
+// pods of the previous revision still use the old ones. The label `app` is not used: two
+// Deployments may share its value and have different limits.
 std::string job_of(const MetadataParts& metadata, std::string_view gang,
                    const std::string& made_gang) {
     if (const auto own = own_job_of(metadata); !own.empty() && (gang.empty() || gang == own)) {
@@ -97,8 +97,8 @@ std::string_view foreign_role(const MetadataParts& metadata) {
     return worker == "0" ? "leader" : "worker";
 }
 
-// Makers that may wait for a pod to be ready before they make the next one. Pods do not say whether
-// theirs does, so the message names both cases.
+// Controllers that may wait for a pod to be ready before they make the next one. Pods do not say
+// whether their controller does, so the message names both cases.
 std::string made_in_turn(const MetadataParts& metadata) {
     const MadeGroupParts& group = metadata.made_group;
     if (!group.leader_worker_set.empty()) {

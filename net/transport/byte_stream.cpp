@@ -140,8 +140,8 @@ ByteStream::ByteStream(aio::Executor executor, int descriptor)
 ByteStream::~ByteStream() { parts_->close(); }
 
 // A turn that is long already moves no more bytes, as if the socket were not ready: the stream is
-// read again in another turn, after other connections had theirs. Bytes buffered inside TLS do not
-// show at the socket, but they are few.
+// read again in another turn, after the turns of other connections. Bytes buffered inside TLS do
+// not show at the socket, but they are few.
 IoOutcome ByteStream::try_read(char* to, std::size_t size) {
     if (aio::Turn::is_long() && !has_buffered()) return parts_->wait_for_side(Side::read);
     return read_now(to, size);

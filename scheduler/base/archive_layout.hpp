@@ -5,7 +5,7 @@
 //
 //   - members are matched by name: a new member takes the default of its struct, a member that no
 //     longer exists is dropped, and the order of members does not matter;
-//   - enumerators are matched by name; one that no longer exists makes the value unreadable;
+//   - enumerators are matched by name; a missing enumerator makes the value unreadable;
 //   - alternatives of a variant are matched by position, so new alternatives go at the end;
 //   - a written T is read as a present value where an optional T is wanted, and as the first
 //     alternative with the same layout where a variant is wanted.

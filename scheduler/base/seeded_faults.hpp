@@ -87,7 +87,7 @@ namespace gpuctl {
     X(remember_stopped_gangs, \
       "A gang without any rank left starts as if it had run before.") \
     X(forget_gangs_asked_to_go, \
-      "A gang whose eviction was requested, and that may stay, counts as one that never ran.") \
+      "A gang whose eviction was requested, and that may stay, counts as a gang that never ran.") \
     X(stop_short_gangs_at_once, \
       "A gang that ran and lacks ranks may be evicted before its deadline.") \
     X(stop_no_stranded_gangs, \
@@ -323,7 +323,7 @@ namespace gpuctl {
     X(long_jobs_begin_last, \
       "A job that must begin now is ordered by its remaining work, behind shorter jobs.") \
     X(hurry_jobs_past_the_target, \
-      "A job that has waited longer than the pool's waitTarget still precedes others for it.") \
+      "A job that has waited longer than the pool's waitTarget still precedes other jobs for it.") \
     X(no_timer_for_wait_targets, \
       "No timer wakes a job that nears the pool's waitTarget: a lost wake-up.") \
     X(preempt_makespan_critical_jobs, \

@@ -80,7 +80,7 @@ std::int64_t asked_of(LimitUnit unit, const Resources& each) {
     return 0;
 }
 
-// The holder of the limit, and what of it is reserved for other jobs.
+// The holder of the limit, and the part that is reserved for other jobs.
 void set_holder(const LimitRow& row, const LimitEverAt& at, const LimitEver& ever,
                 refusal::LimitTooLow& out) {
     const std::string& pool = at.state.pool(at.pool).name;

@@ -208,7 +208,7 @@ struct TurnView {
     std::int64_t due_times = 1;
     // the job has to begin by then, or it would run alone, if the pool avoids that; otherwise never
     Instant begin_by;
-    // If the pool has a target for waiting times: the span in which the job precedes others for it;
+    // If the pool has a target for waiting times: the span in which the job precedes other jobs;
     // otherwise never.
     Instant sooner_from;
     Instant sooner_until;

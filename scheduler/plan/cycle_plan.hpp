@@ -20,7 +20,7 @@ namespace gpuctl {
 struct CyclePlan {
     // Why a pod is placed now.
     enum class PlacedFor : std::uint8_t {
-        turn,       // its job was first in line
+        turn,       // its job was at the head of the line
         growth,     // a rank of an elastic job beyond its minimum
         nomination  // the pods in its nominated room have terminated
     };

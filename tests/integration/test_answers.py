@@ -48,7 +48,7 @@ class Client:
 
 
 class ManyJobs(unittest.TestCase):
-    """One daemon for all tests of the class: to submit so many jobs takes longest."""
+    """One daemon for all tests of the class: to submit this number of jobs takes longest."""
 
     @classmethod
     def setUpClass(cls):

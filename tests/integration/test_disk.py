@@ -82,7 +82,7 @@ class FullDisk(unittest.TestCase):
 
     @staticmethod
     def discard(daemon):
-        """One that cannot seal its journal has no good end to wait for."""
+        """A daemon that cannot seal its journal has no good end to wait for."""
         daemon.process.kill()
         shutil.rmtree(daemon.folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Jobs that make room for others, on a real API server: by eviction, as disruption budgets allow."""
+"""Jobs that make room for other jobs, on a real API server: by eviction, as disruption budgets allow."""
 
 import unittest
 

@@ -165,7 +165,7 @@ class Faults(unittest.TestCase):
         return "unknown" if error[1] == "UnknownOutcome" else "refused"
 
     def is_reported(self, daemon, name):
-        """Whether gpuctl holds that job for one that is to be or has been made."""
+        """Whether gpuctl takes that job for a job that is to be or has been made."""
         status, body = daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")
         self.assertIn(status, (200, 404), body)
         return status == 200 and body["status"] != "Failed"

@@ -12,7 +12,7 @@ USER = "system:serviceaccount:gpuctl-system:gpuctld"
 
 
 def time_text(seconds):
-    """So many seconds from now, as the configuration takes it; and as a number, cut to the same second."""
+    """This number of seconds from now, as the configuration takes it; and as a number, cut to the same second."""
     at = int(time.time() + seconds)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), at
 

@@ -62,8 +62,8 @@ class NewTerm(unittest.TestCase):
             wait_for(lambda gang=name: len(bound(self.bed, self.namespace, f"{PREFIX}/gang={gang}")) == 2, BOUND_S,
                      f"gang {name} is bound")
         daemon.stop()
-        leaving, stays = sorted(bound(self.bed, self.namespace, f"{PREFIX}/gang=first"))
-        self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{leaving}", expect=(200,))
+        terminating, stays = sorted(bound(self.bed, self.namespace, f"{PREFIX}/gang=first"))
+        self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{terminating}", expect=(200,))
         since = self.bed.audit_size()
         create_pod(self.bed, self.namespace, pod("high", gpus=GPUS, pool="leave", priorityClassName="term-high"),
                    role="admin")

@@ -10,7 +10,7 @@ NOT_READY = (500, 503)
 
 
 class Outage(unittest.TestCase):
-    """Has a cluster of its own: the others want theirs to stay."""
+    """Has a cluster of its own: the other tests want their cluster to stay."""
 
     @classmethod
     def setUpClass(cls):

@@ -13,7 +13,7 @@ POOL = "priority-lab"
 
 
 class Deployments(MadeByControllers):
-    """Deployments in a pool of so many nodes of its own."""
+    """Deployments in a pool of this number of nodes of its own."""
     NODES = 2
     NODE = {"gpus": 8}
 

@@ -3,7 +3,7 @@
 After each kill and restart: the GPU sum of every node stays within what it has, each gang is there whole or
 not at all, the API server accepted exactly one bind per uid, and every acknowledged job is still known.
 The storm begins with all gangs there and every node cordoned, so that the daemon dies with binds in flight. More
-is asked for than fits, and while the daemon is down urgent gangs arrive: one that forgets what it had assumed gives
+is asked for than fits, and while the daemon is down urgent gangs arrive: a daemon that forgets what it had assumed gives
 those GPUs away twice. A seeded fault does just that, and the harness must detect it.
 GPUCTL_STORM_TRIALS (tools/test --trials N) says how often; every tenth trial runs with the default lease."""
 

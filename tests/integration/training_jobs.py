@@ -10,7 +10,7 @@ class TrainingJobs:
     """For a TestCase with `bed`, `daemon` and `namespace`."""
 
     def submit(self, name, ranks, gpus, priority="medium", more=""):
-        """A job of so many ranks, or of at least and at most so many, each with `gpus`. `more`: further keys of its `job:`."""
+        """A job of this number of ranks, or of a number between two, each with `gpus`. `more`: further keys of its `job:`."""
         low, high = ranks if isinstance(ranks, tuple) else (ranks, ranks)
         text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}, priority: {priority}{more}}}\n"
                 f"environment: {{image: example/x}}\nresources: {{pool: {POOL}, gpu: {gpus}, cpu: 1, memory: 1Gi}}\n"

@@ -133,7 +133,7 @@ def main():
     start = commands.add_parser("up", help="start etcd, API server, controllers and fake nodes; print a kubeconfig")
     start.add_argument("--pool", action="append", metavar="NAME:NODES:GPUS[:MODEL]",
                        help=f"nodes of a pool, repeatable (default: {pools})")
-    start.add_argument("--nodes", type=int, default=None, help="so many equal nodes instead")
+    start.add_argument("--nodes", type=int, default=None, help="this many equal nodes instead")
     start.add_argument("--gpus", type=int, default=8, help="GPUs of each of --nodes")
     start.set_defaults(run=up)
     commands.add_parser("down", help="stop everything and delete its data").set_defaults(run=down)

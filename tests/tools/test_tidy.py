@@ -209,31 +209,21 @@ class Descriptions(unittest.TestCase):
         self.assertEqual(rules("scheduler/model/x.hpp", code), [])
 
 
-def words(path, text):
-    return [number for number, *_ in tidy.check_words(path, text.splitlines())]
-
-
-class Words(unittest.TestCase):
-    def test_every_listed_word_is_found_in_names_comments_and_strings(self):
-        for word in tidy.WORDS:
-            for text in (f"int {word}_at = 0;", f"int was_{word}_ = 0;", f"struct {word.capitalize()}Job {{}};",
-                         f"// It is {word}.", f'log("is {word}: ", n);'):
-                with self.subTest(text=text):
-                    self.assertIn("word", rules("k8s/x.cpp", text))
-
-    def test_the_good_form_is_not(self):
-        for text in ("Instant reported_at;", "// The job that holds the GPUs; no other job waits.",
-                     'log("reservation of the head-of-line job: ", n);', "std::promise<int> answer;",
-                     "auto at = file.tellg();", "std::string whole, stand, besides, momentum, foretold;"):
-            with self.subTest(text=text):
-                self.assertEqual(rules("k8s/x.cpp", text), [])
-
-    def test_python_shell_and_markdown_are_prose(self):
-        self.assertEqual(words("k8s/README.md", "# k8s\n\nThe feed that told it.\n"), [3])
-        for path in ("tests/integration/test_x.py", "tools/x", "tools/x.sh", "net/README.md"):
+class Prose(unittest.TestCase):
+    def test_documents_scripts_configuration_and_scenarios_are_prose(self):
+        for path in ("tests/integration/test_x.py", "tools/x", "tools/x.sh", "net/README.md", "config/x.yaml",
+                     "tests/scenario/x.txt", "cmake/x.cmake", "CMakeLists.txt", "bench/bind/main.go"):
             with self.subTest(path=path):
                 self.assertTrue(tidy.is_prose(path))
-        self.assertFalse(tidy.is_prose("tests/golden/metrics.txt"))
+
+    def test_what_programs_have_written_and_the_tables_of_words_are_not(self):
+        for path in ("tests/golden/metrics.txt", "tests/fixtures/x.txt", "tools/tidy", "tools/lib/words.py"):
+            with self.subTest(path=path):
+                self.assertFalse(tidy.is_prose(path))
+
+    def test_words_and_sources_are_checked_in_code(self):
+        self.assertIn("word", rules("k8s/x.cpp", "// It waits for others."))
+        self.assertIn("source", rules("k8s/x.cpp", "// As ruling 12 says."))
 
 
 if __name__ == "__main__":

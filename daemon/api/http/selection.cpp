@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, kJobStatusCount> kJobStatuses = [] {
     return names;
 }();
 constexpr std::string_view kNodeStatuses[] = {"active", "maintaining", "faulty"};
-// Why a container waits or ended, as kubelets report it. Other reasons exist: one that a pod
-// reports now is accepted, too.
+// Why a container waits or ended, as kubelets report it. Other reasons exist: a reason that
+// a pod reports now is accepted, too.
 constexpr std::string_view kPodReasons[] = {"ContainerCreating",
                                             "PodInitializing",
                                             "ErrImagePull",

@@ -12,8 +12,8 @@ std::vector<Key<Config>> server_keys() {
         &Config::server,
         std::vector<Key<Server>>{
             count("connectionsMax", &Server::connections_max, 1, 1'000'000,
-                  "open connections, more are refused; you need this when many clients hold theirs "
-                  "open"),
+                  "open connections, more are refused; you need this when many clients keep "
+                  "connections open"),
             size("bodyBytesMax", &Server::body_bytes_max, kKibi, kMebi,
                  "largest request body, more is answered with 413; you need this when clients that "
                  "you do not trust may send large bodies"),

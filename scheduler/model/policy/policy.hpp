@@ -113,8 +113,9 @@ struct PreemptionPolicy {
     std::int32_t gain_percent = 100;
     // A job is due when this percentage of its run time has passed since its submission.
     std::int32_t slowdown_percent = 200;
-    // A job precedes others if its own run time is at least this percentage of the time that all
-    // known work of the pool needs on all its GPUs: it would run alone at the end. 0: no job does.
+    // A job precedes other jobs if its own run time is at least this percentage of the time that
+    // all known work of the pool needs on all its GPUs: it would run alone at the end. 0: no job
+    // does.
     std::int32_t makespan_percent = 0;
     GuaranteeRule guarantees = GuaranteeRule::always;
     // With the mode `shortest`: a job that has waited almost this long in total counts with an

@@ -23,10 +23,10 @@
 //   ranks_fitting_in_one_domain, ..._empty        in the domain with most room; if all were empty
 //   gpus_free_in_one_domain                       in the domain with most room
 //   domains_needed, domains_fitting               by the spread rule; with room for a rank
-//   victims_left, gpus_claimed, claim_ends_in_ms  of nominated room
+//   victims_left, gpus_nominated, nomination_ends_in_ms  of nominated room
 //   nodes_closed, windows                         nodes that only windows close, number of windows
 //   closed_in_ms, closed_for_ms                   of the window that ends first; 0: has begun
-//   nodes_closed_by_first                         by that window, even if others close them, too
+//   nodes_closed_by_first                         by that window, even if other windows do, too
 //   run_time_ms                                   that it needs before a window; 0: unknown
 // Nominated room counts as held wherever something is reported as held.
 

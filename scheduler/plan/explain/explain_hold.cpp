@@ -150,8 +150,8 @@ void add_nominated(const ClusterState& state, const JobRow& job, Explanation& ou
     room.nodes.resize(std::min(room.nodes.size(), kNominatedNamed));
     room.pods.resize(std::min(room.pods.size(), kNominatedNamed));
     out.figures = {{"victims_left", room.pods_total},
-                   {"gpus_claimed", room.gpus.value()},
-                   {"claim_ends_in_ms", room.ends_in.ms()}};
+                   {"gpus_nominated", room.gpus.value()},
+                   {"nomination_ends_in_ms", room.ends_in.ms()}};
     out.facts = {std::move(room)};
 }
 

@@ -77,7 +77,7 @@ private:
     Duration own_time_;        // run time of the job
     std::int64_t own_ = 0;     // size of the job
     std::int64_t enough_ = 0;  // the smallest size of a job that may be preempted
-    Instant first_from_;       // from then on the job precedes others; never: not by waiting
+    Instant first_from_;       // from then on the job precedes other jobs; never: not by waiting
     bool is_late_ = false;     // the job has to begin now
     bool is_due_ = false;      // sizes are due times
 };

@@ -1,9 +1,9 @@
 #pragma once
 // Reclaim between queues: a lent guarantee returns to its queue before any job of that queue is
 // preempted. A queue below its guarantee, counting the job and what is reserved below it, takes
-// from sibling queues that hold more than theirs, and leaves each of them its guarantee, at every
-// level of the tree and for every GPU model. So the used part of guarantees only grows by a
-// reclaim, and there is no cycle of jobs that evict each other.
+// from sibling queues that hold more than their guarantee, and leaves each of them its guarantee,
+// at every level of the tree and for every GPU model. So the used part of guarantees only grows by
+// a reclaim, and there is no cycle of jobs that evict each other.
 //
 // Priorities do not matter: a guarantee belongs to the queue, whichever job runs in it. If
 // guarantees hold only for queues with a demand within them (PreemptionPolicy::guarantees), a queue

@@ -46,7 +46,7 @@ public:
     void await_budget(const JobRow& job, const LimitHit& budget);
     // Commits to budgets what the job's nominated pods will use (sign 1), or withdraws it. False:
     // there is nothing to commit.
-    bool commit_claims(const JobRow& job, std::int64_t sign);
+    bool commit_nominations(const JobRow& job, std::int64_t sign);
     void note_usage_of_queues();
     void sum_up_pools();  // sums up what queues hold, along the current tree
     [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images, Key<StateReader>);

@@ -228,7 +228,7 @@ void Accounts::await_budget(const JobRow& job, const LimitHit& budget) {
     budgets_.await(job, budget, state_.session.now());
 }
 
-bool Accounts::commit_claims(const JobRow& job, std::int64_t sign) {
+bool Accounts::commit_nominations(const JobRow& job, std::int64_t sign) {
     return budgets_.count_nominations(state_, job, sign);
 }
 

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
     [[nodiscard]] GpuMilli nominated_of_model(QueueId queue, std::string_view model) const;
-    // if queues reserve it
+    // Only of models that queues of the pool reserve.
     [[nodiscard]] GpuMilli of_model(PoolId pool, std::string_view model) const;
     // The time that a budget has committed to these pods.
     [[nodiscard]] GpuTime of_budget(QueueId queue) const;

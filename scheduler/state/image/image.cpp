@@ -23,7 +23,7 @@ void write_session(const Session& session, StateImage& out) {
     out.policy = session.policy();
 }
 
-// What is known of a gang or a job apart from its row.
+// Facts of a gang or a job that are not in its row.
 void write_notes(const ClusterState& state, StateImage& out) {
     out.gang_sizes = state.gangs.gang_sizes();
     out.gang_notes = state.nodes.outside().gang_notes;

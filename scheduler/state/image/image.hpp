@@ -1,6 +1,6 @@
 #pragma once
-// The state as plain values: facts and decisions in a canonical order, nothing that can be rebuilt
-// from them. What snapshots hold and what the state hash is taken over.
+// The state as plain values: facts and decisions in a canonical order, without what can be rebuilt
+// from them. Snapshots contain it, and the state hash is computed from it.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace gpuctl {
 
 // Enumerations of rows, by name in the layouts of files.
 inline std::vector<std::string_view> archive_enumerators(BindState) {
-    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // claimed: nominated
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // the last: nominated
 }
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)
@@ -116,7 +116,7 @@ struct JobImage {
     bool is_long = false;
     bool is_dirty = false;
     bool is_queued = false;
-    // Of its class: what it was refused for, and whether that still holds.
+    // Of its class: the reason of the refusal, and whether it is still valid.
     Reason block_reason{};
     std::uint16_t block_watch = 0;
     bool is_limited = false;
@@ -136,7 +136,7 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        elastic, timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
                        is_limited, block_limits, behind, is_blocked))
 
-// Of a job in `jobs` that has ended, or that came back after that.
+// Of a job in `jobs` that has ended, or that returned from a summary.
 struct EndedJobImage {
     ObjectKey key;
     Instant ended_at;
@@ -151,7 +151,7 @@ struct HeadReservationImage {
 };
 BOOST_DESCRIBE_STRUCT(HeadReservationImage, (), (pool, job, at))
 
-// What a queue, or a tenant in it, was using: its mean, and the tick under way up to `now`.
+// Usage of a queue, or of a tenant in it: the mean, and the current tick up to `now`.
 struct UsageImage {
     std::string pool;
     std::string queue;
@@ -161,7 +161,7 @@ struct UsageImage {
 };
 BOOST_DESCRIBE_STRUCT(UsageImage, (), (pool, queue, tenant, mean, sum))
 
-// What of a budget was used in the period under way, up to `now`.
+// What was used of a budget in the current period, up to `now`.
 struct BudgetImage {
     std::string pool;
     std::string queue;
@@ -187,7 +187,7 @@ struct StateImage {
     std::uint64_t next_arrival = 1;
     Instant wake_requested;
     Policy policy;
-    // By id, those included that no node, job or policy names any more: some decisions depend on
+    // By id, including names that no node, job or policy has any more: some decisions depend on
     // whether there are several pools.
     std::vector<std::string> pools;
     std::map<ObjectKey, GangSize> gang_sizes;

@@ -10,7 +10,7 @@
 namespace gpuctl {
 namespace {
 
-// More slots than this are no cluster but damage.
+// More slots than this are a sign of damage.
 constexpr std::uint32_t kSlotsMax = 1U << 22;
 
 Error damaged(const std::string& what) {
@@ -138,7 +138,7 @@ Result<bool> StateReader::read_pods() {
         const bool forgets = has_fault(SeededFault::forget_devices_on_disk);
         state_.pods.hold(id, state_.nodes.node_named(pod.node),
                          forgets ? kNoDevice : pod.gpu_device);
-        // Its record may have come or gone meanwhile.
+        // The record may have been added or dropped meanwhile.
         state_.pods.restore_growth(id, pod.grows_with_demand, {});
     }
     return true;
@@ -159,7 +159,7 @@ void StateReader::read_reservations() {
     }
 }
 
-// Second pass, once pods are there: they had a say in their job's queue when they were joined.
+// The second pass, once pods exist: joining a job, they changed the queue of the job.
 void StateReader::settle_jobs() {
     state_.jobs.restore_clean({});
     for (const JobImage& image : image_.jobs) {
@@ -182,7 +182,7 @@ void StateReader::settle_jobs() {
     state_.run_times.count_work();
 }
 
-// After all else: what charges jobs again moves the very counters that refusals watch.
+// After all else: charging jobs changes the counters on which refusals depend.
 void StateReader::read_refusals() {
     Readiness ready;
     for (const JobImage& image : image_.jobs) {
@@ -191,7 +191,7 @@ void StateReader::read_refusals() {
         const JobRow& row = state_.job(id);
         state_.waiting.read_readiness(id, ready);
         if (!ready.can_be_tried()) {
-            state_.jobs.mark_dirty(id);  // an image made by a version that saw it otherwise
+            state_.jobs.mark_dirty(id);  // the version that wrote the image saw it differently
             continue;
         }
         state_.waiting.enter_queue(id, ready);

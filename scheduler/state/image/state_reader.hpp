@@ -1,6 +1,6 @@
 #pragma once
-// Makes a state of an image. Each part restores what only it knows; the rows of jobs and pods,
-// whose structs belong to several parts, are written here, and nowhere else, as a whole.
+// Makes a state from an image. Each part restores what only it knows. The rows of jobs and pods,
+// whose structs belong to several parts, are written here as a whole, and nowhere else.
 //
 // Lifecycle: one for each image that ClusterState reads, into a new state.
 

@@ -260,7 +260,7 @@ private:
                 fail("I5", "queue " + queue.name + " is charged wrongly");
             }
             if (queue.nominated != nominated[QueueId{i}]) {
-                fail("I5", "what is claimed for queue " + queue.name + " is charged wrongly");
+                fail("I5", "what is nominated for queue " + queue.name + " is charged wrongly");
             }
             for (const ModelHolding& model : queue.models) {
                 if (!models::is_charged_right(state_, QueueId{i}, model)) {

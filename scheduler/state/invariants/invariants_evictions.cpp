@@ -39,12 +39,12 @@ private:
         std::set<JobId> listed(state_.nominations.nominated_jobs().begin(),
                                state_.nominations.nominated_jobs().end());
         if (listed.size() != state_.nominations.nominated_jobs().size())
-            fail("I17", "a claim is listed twice");
+            fail("I17", "a nomination is listed twice");
         for (const auto& [key, id] : state_.jobs.job_ids()) {
             const JobRow& job = state_.jobs.rows()[id.value()];
             const bool has_nomination = job.nomination.exists();
             if (has_nomination != listed.contains(id)) {
-                fail("I17", "the claim of job " + to_string(key) + " is not listed");
+                fail("I17", "the nomination of job " + to_string(key) + " is not listed");
             }
             std::int64_t nominated = 0;
             for (const PodId pod : job.pods) {
@@ -53,12 +53,12 @@ private:
             const bool is_whole = nominated == job.nomination.pods;
             if (has_nomination ? !is_whole && !job.is_dirty
                                : nominated != 0 || !job.nomination.victims.empty()) {
-                fail("I17", "job " + to_string(key) + " claims room for " +
+                fail("I17", "job " + to_string(key) + " has nominated room for " +
                                 std::to_string(nominated) + " of " +
                                 std::to_string(job.nomination.pods) + " pods");
             }
             if (has_nomination && job.waiting.in_class.exists()) {
-                fail("I17", "job " + to_string(key) + " waits its turn and claims room");
+                fail("I17", "job " + to_string(key) + " waits its turn and has nominated room");
             }
         }
         std::map<QueueId, std::map<std::int32_t, std::int64_t>> preemptible;
@@ -76,7 +76,7 @@ private:
             if (pod.eviction.preemptor == ObjectKey{}) continue;  // for a maintenance window
             const auto found = state_.jobs.job_ids().find(pod.eviction.preemptor);
             if (found == state_.jobs.job_ids().end() || !listed.contains(found->second)) {
-                fail("I17", name + " is evicted for a job that claims nothing");
+                fail("I17", name + " is evicted for a job without a nomination");
             }
         }
         for (std::uint32_t i = 0; i < state_.tree.queue_rows().size(); ++i) {
@@ -129,9 +129,8 @@ private:
             const PodRow& pod = state_.pods.rows()[i];
             const bool is_known = state_.pods.maybe_terminating().contains(PodId{i});
             if (pod.node.exists() ? pod.is_terminating() && !is_known : is_known) {
-                fail("I17",
-                     "pod " + to_string(pod.facts.key) +
-                         " is on its way out, and that is not known, or the other way round");
+                fail("I17", "pod " + to_string(pod.facts.key) +
+                                " is terminating and not listed as such, or the other way round");
             }
         }
     }

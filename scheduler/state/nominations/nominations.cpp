@@ -17,9 +17,9 @@ namespace {
 // searched.
 constexpr std::int32_t kRefusalsMost = 2;
 // A nomination has failed if some victims have gone and the others could not be evicted in time:
-// then the former were stopped for nothing. For this time the job's other victims are spared. The
-// disruption budget may allow evictions long before kSparedFor is over, and the budget of evictions
-// limits what is stopped until then.
+// then the former were evicted in vain, and the latter are spared for this time. Not for
+// kSparedFor: the disruption budget may allow evictions long before that, and the budget of
+// evictions limits how many pods are evicted until then.
 constexpr Duration kSparedAfterRefusals = Duration::seconds(300);
 // Shortly before a nomination ends, its postponed victims are tried once more, even if their pause
 // is longer.

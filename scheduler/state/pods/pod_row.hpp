@@ -32,7 +32,7 @@ namespace gpuctl {
 //
 // A waiting pod is nominated while other pods are evicted for it. It counts on its node and in its
 // queue, so that no other job takes the room. Then it returns to waiting, usually to be assumed
-// there in the same step (nominations.cpp). Images store the state as `claimed`.
+// there in the same step (nominations.cpp). Images store it under an older name (image.hpp).
 enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, nominated };
 
 // A bound pod that is to make room for another job.

@@ -59,7 +59,7 @@ Duration grace_of_terminating(const ClusterState& state, const JobRow& job,
 
 // The pod is terminating, or stays after all. The room that it releases may be so large that
 // evicting a few more pods is enough for a job. If it stays, a job that waited for it may have to
-// evict others.
+// evict other pods.
 void Pods::note_termination(PodId id) {
     const PodRow& pod = pods_[id.value()];
     if (pod.node.exists()) maybe_terminating_.insert(id);

@@ -228,10 +228,10 @@ void RunTimes::set_times(JobId id, Duration limit, Duration expected) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     RunRow& run = state_.jobs.rows().run(id, {});
     if (run.time_max != limit) {
-        const bool has_claims = state_.accounts.commit_claims(job, -1);
+        const bool has_nomination = state_.accounts.commit_nominations(job, -1);
         run.time_max = limit;
-        (void)state_.accounts.commit_claims(job, 1);
-        if (has_claims) state_.accounts.note_room_in_limits(job);
+        (void)state_.accounts.commit_nominations(job, 1);
+        if (has_nomination) state_.accounts.note_room_in_limits(job);
     }
     run.time_expected = expected;
 }

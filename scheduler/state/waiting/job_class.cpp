@@ -1,6 +1,5 @@
-// What makes two waiting jobs the same to the planner: it tries one job of a class, and its refusal
-// is for the whole class. Two jobs of a queue are of one class if all numbers of their Ask are
-// equal.
+// Classes of waiting jobs. The planner tries one job of a class, and a refusal is for the whole
+// class. Two jobs of a queue are in one class if all numbers of their Ask are equal.
 
 #include <algorithm>
 #include <bit>
@@ -14,8 +13,9 @@
 namespace gpuctl {
 namespace {
 
-// Jobs whose run times differ by less than a factor of the square root of two are alike to the
-// planner: two steps for each doubling, so that no queue has more than some eighty of them.
+// Jobs whose run times differ by less than a factor of the square root of two are equal to the
+// planner: there are two steps for each doubling, so that a queue has no more than about eighty
+// steps.
 std::uint32_t run_time_step(Duration span) {
     if (span <= Duration{}) return 0;
     const auto ms = static_cast<std::uint64_t>(span.ms());
@@ -29,15 +29,15 @@ void add_long(std::int64_t value, Ask& ask) {
     ask.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) >> 32U));
 }
 
-// How it is placed, as flags, and run times where they matter.
+// How the job is placed, as flags, and its run times if they matter.
 std::uint32_t placing_mode(const ClusterState& state, const JobRow& job, const Readiness& ready) {
     std::uint32_t mode = (ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U);
     if (state.run_times.heeds_run_times(state.queue(job.queue))) {
         mode |= run_time_step(job.run.time_max) << 8U;
         mode |= run_time_step(job.run.time_expected) << 16U;
     }
-    // One that holds something already is one job less, and so many GPUs nearer to the most that
-    // one job may have.
+    // A job that holds resources is counted already as a job, and is nearer to the largest number
+    // of GPUs of one job.
     if (job.holding.pods > 0) mode |= 4U;
     if (state.nominations.is_being_moved(job)) mode |= 16U;
     if (job.run.nears_wait_target) mode |= 64U;
@@ -48,7 +48,7 @@ std::uint32_t placing_mode(const ClusterState& state, const JobRow& job, const R
     return mode;
 }
 
-// Its shapes, with counts where it starts whole.
+// The shapes of its pods, with counts if it starts whole.
 void add_shapes(const ClusterState& state, const Readiness& ready, Ask& ask) {
     boost::container::small_vector<std::uint32_t, 16> shapes;
     for (const PodId pod : ready.pods) shapes.push_back(state.pod(pod).shape.value());
@@ -57,11 +57,11 @@ void add_shapes(const ClusterState& state, const Readiness& ready, Ask& ask) {
         std::size_t end = i;
         while (end < shapes.size() && shapes[end] == shapes[i]) ++end;
         ask.push_back(shapes[i]);
-        // One by one it does not matter how many there are.
+        // If pods are placed one by one, their number does not matter.
         if (ready.all_or_nothing) ask.push_back(static_cast<std::uint32_t>(end - i));
         i = end;
     }
-    // Of unlike ranks it matters which of them are enough.
+    // If ranks differ, it matters which of them are enough.
     if (!ready.all_or_nothing || shapes.front() == shapes.back()) return;
     const auto begin = static_cast<std::ptrdiff_t>(ask.size());
     for (std::int64_t i = 0; i < std::min(ready.ranks_needed, ready.ranks_ready); ++i) {
@@ -70,7 +70,7 @@ void add_shapes(const ClusterState& state, const Readiness& ready, Ask& ask) {
     std::sort(ask.begin() + begin, ask.end());
 }
 
-// Where its others are is part of the question for pods that are to be together or apart.
+// The nodes of the job's other pods matter if pods are to be together or apart.
 void add_anchors(const ClusterState& state, const JobRow& job, const Readiness& ready, Ask& ask) {
     if (job.holding.pods == 0 || ready.pods.empty()) return;
     const TopologyRules& rules = state.shape_of(ready.pods.front()).topology;
@@ -85,11 +85,11 @@ void add_anchors(const ClusterState& state, const JobRow& job, const Readiness& 
         }
         std::sort(ask.begin() + begin, ask.end());
         ask.erase(std::unique(ask.begin() + begin, ask.end()), ask.end());
-        ask.push_back(0);  // a list ends
+        ask.push_back(0);  // end of the list
     }
 }
 
-// Alike is what needs as much time before a window.
+// Jobs of a class need the same time before a maintenance window.
 void add_time_before_windows(const ClusterState& state, const JobRow& job, const Readiness& ready,
                              Ask& ask) {
     const Stay stay = state.maintenance.stay_of(job, ready.pods);
@@ -100,14 +100,14 @@ void add_time_before_windows(const ClusterState& state, const JobRow& job, const
     ask.push_back(job.record ? static_cast<std::uint32_t>(job.record->spec.kind) + 1 : 0);
 }
 
-// Alike is what has as much work left.
+// Jobs of a class have the same remaining work.
 void add_remaining_work(const ClusterState& state, const JobRow& job, Ask& ask) {
     const RunTimeQuestion about = state.run_times.question_about(job);
     const Duration done = state.run_times.progress_of(job);
     ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
     ask.push_back(static_cast<std::uint32_t>(job.run.lateness.doublings));
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
-    if (is_paced(job) && job.holding.pods > 0) {  // it has less left all the time
+    if (is_paced(job) && job.holding.pods > 0) {  // its remaining work decreases all the time
         add_long(static_cast<std::int64_t>(job.arrival), ask);
     } else if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
         add_long(WaitingJobs::rounded_up(about.expected).ms(), ask);
@@ -128,7 +128,8 @@ Duration WaitingJobs::rounded_up(Duration time) {
     return Duration{static_cast<std::int64_t>((ms + step - 1) / step * step)};
 }
 
-// Mode, ranks needed, shapes, what it holds already, and what limits, windows and run times ask of.
+// The mode, the ranks needed, the shapes, what the job holds, and what limits, windows and run
+// times depend on.
 Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
     Ask ask;
     ask.push_back(placing_mode(state_, job, ready));
@@ -137,9 +138,9 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
     if (job.holding.pods > 0) ask.push_back(static_cast<std::uint32_t>(job.holding.gpus.value()));
     add_anchors(state_, job, ready, ask);
     if (!state_.accounts.budgets().empty()) {
-        add_long(job.run.time_max.ms(), ask);  // it needs as much of them
+        add_long(job.run.time_max.ms(), ask);  // the GPU time that it needs
     }
-    // On which GPU model its others are is its own affair.
+    // A job with ranks on a GPU model is in a class of its own.
     const bool is_on_a_model =
         !ready.pods.empty() && !state_.gangs.models_of_gang(ready.pods.front()).empty();
     if (is_on_a_model) add_long(static_cast<std::int64_t>(job.arrival), ask);

@@ -1,5 +1,5 @@
-// What of a job could be placed now, or what about the job itself is in the way. Room, quotas
-// and turns come later; this looks at the job alone.
+// Which pods of a job could be placed now, or what about the job itself prevents that. Only the job
+// is considered: room, quotas and the order of jobs come later.
 
 #include <algorithm>
 #include <optional>
@@ -24,7 +24,8 @@ std::optional<GangSize> Gangs::gang_of(const JobRow& job) const {
         for (const RoleMinimum& minimum : facts.gang_roles) size.add(minimum);
     }
     if (!is_gang) return std::nullopt;
-    const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods
+    // an object that states the size takes precedence over the pods
+    const auto observed = gang_sizes_.find(job.key);
     const auto note = state_.nodes.outside().gang_notes.find(job.key);
     const bool is_derived =
         note != state_.nodes.outside().gang_notes.end() && note->second.is_derived;
@@ -40,22 +41,22 @@ std::optional<GangSize> Gangs::gang_of(const JobRow& job) const {
 
 namespace {
 
-// What the pods of a job say, read in one pass.
+// What the pods of a job show, read in one pass.
 struct Ranks {
     explicit Ranks(const GangSize& size) : held(size) {}
 
-    GangTally held;  // of the gang: those that hold and stay, or succeeded
+    GangTally held;  // ranks of the gang that hold resources and stay, or have succeeded
     bool is_being_deleted = false;
-    bool is_ending = false;  // a rank succeeded
+    bool is_ending = false;  // a rank has succeeded
     bool in_flight = false;
-    std::int32_t last = -1;  // of those that hold
-    // Of an elastic job: ranks behind one that is not there yet wait for it, else the job would end
-    // up with a gap that no size has.
+    std::int32_t last = -1;  // the last rank that holds resources
+    // Of an elastic job: ranks after a missing rank wait for it. Otherwise the job would have a gap
+    // that no size has.
     std::int32_t next = 0;
-    const PodRow* first = nullptr;   // of those that wait
+    const PodRow* first = nullptr;   // the first waiting rank
     const PodRow* astray = nullptr;  // a rank that names another pool or queue than the first
     const PodRow* barred = nullptr;
-    std::string unsupported;  // what a rank asks for that is not built
+    std::string unsupported;  // a requested feature that is not supported
 };
 
 void forget_readiness(Readiness& out) {
@@ -68,7 +69,7 @@ void forget_readiness(Readiness& out) {
     out.roles_short.clear();
 }
 
-// Nothing of the job can be placed now. Returns true, for the callers' `return`.
+// Nothing of the job can be placed now, for this reason. Returns true, for the callers' `return`.
 bool hold_back(Readiness& out, Reason reason, std::string_view subject) {
     out.hold = reason;
     out.subject = subject;
@@ -98,7 +99,7 @@ void count_rank_that_holds(const PodRow& pod, Ranks& ranks) {
     }
 }
 
-// Adds the pod to those to place, unless something about the pod itself is in the way.
+// Adds the pod to the pods to place, unless something about the pod itself prevents that.
 void add_waiting_rank(const ClusterState& state, const JobRow& job, PodId id, Ranks& ranks,
                       Readiness& out) {
     const PodRow& pod = state.pod(id);
@@ -128,19 +129,19 @@ void read_ranks(const ClusterState& state, const JobRow& job, Ranks& ranks, Read
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         ranks.next = job.gang.finished.first_open(ranks.next);
-        if (pod.bind.delete_in_flight) ranks.is_being_deleted = true;  // a gang being rolled back
+        if (pod.bind.delete_in_flight) ranks.is_being_deleted = true;  // a gang that is rolled back
         count_rank_that_holds(pod, ranks);
         if (pod.bind.state == BindState::nominated) out.waits = true;
         ranks.in_flight = ranks.in_flight || pod.bind.state == BindState::assumed;
         if (pod.bind.state != BindState::waiting || pod.facts.terminating) continue;
-        if (pod.is_surplus) continue;  // it goes before it came
+        if (pod.is_surplus) continue;  // it goes before it was placed
         add_waiting_rank(state, job, id, ranks, out);
     }
     out.ranks_held = ranks.held.ranks();
     out.ranks_ready = static_cast<std::int64_t>(out.pods.size());
 }
 
-// The job has room already, or its pool or queue is not one that it can be placed in.
+// True if the job has nominated room already, or cannot be placed in its pool or queue.
 bool is_held_by_its_place(const ClusterState& state, const JobRow& job, Readiness& out) {
     if (job.nomination.exists()) return hold_back(out, Reason::room_nominated, job.key.name);
     if (!job.pool.exists()) return hold_back(out, Reason::pool_unknown, job.pool_wanted);
@@ -160,8 +161,8 @@ std::string places_of(const ClusterState& state, const Ranks& ranks) {
     return place(ranks.first->facts) + ", " + place(ranks.astray->facts);
 }
 
-// The gang cannot start whole: its size is unknown, its ranks cannot be placed together, or some
-// are not there.
+// True if the gang cannot start whole: its size is unknown, its ranks cannot be placed together, or
+// some do not exist.
 bool is_held_by_its_gang(const ClusterState& state, const JobRow& job, const GangSize& size,
                          const Ranks& ranks, Readiness& out) {
     if (size.ranks <= 0) return hold_back(out, Reason::gang_size_unknown, job.key.name);
@@ -182,12 +183,11 @@ bool is_held_by_its_gang(const ClusterState& state, const JobRow& job, const Gan
                      job.key.name);
 }
 
-// Of an elastic job that is whole, ranks beyond the last one that it has are no work to start but
-// growth. True: there are only such ranks.
+// True if only ranks remain with which a whole elastic job would grow; these do not start a job.
 bool is_only_to_grow(const ClusterState& state, const JobRow& job, const Ranks& ranks,
                      bool may_be_tried, Readiness& out) {
-    // Once a rank has succeeded, all that it was to have must: then none is left out any more but
-    // those that never began.
+    // Once a rank has succeeded, all ranks that the job was to have must succeed: only ranks that
+    // never began are left out then.
     const std::int32_t deferred_from = job.elastic.deferred_from;
     const std::int32_t last =
         ranks.is_ending ? std::max(ranks.last, deferred_from - 1) : ranks.last;
@@ -198,7 +198,7 @@ bool is_only_to_grow(const ClusterState& state, const JobRow& job, const Ranks& 
     out.further.assign(first, out.pods.end());
     out.pods.erase(first, out.pods.end());
     if (!out.pods.empty() || out.further.empty()) {
-        out.further.clear();  // what is missing before them comes first
+        out.further.clear();  // missing ranks before them come first
         return false;
     }
     if (!may_be_tried) out.further.clear();
@@ -206,14 +206,14 @@ bool is_only_to_grow(const ClusterState& state, const JobRow& job, const Ranks& 
     return true;
 }
 
-// No pod is left to place, or the job is not to be tried now.
+// True if no pod can be placed, or the job is not to be tried now.
 bool is_held_by_its_pods(const JobRow& job, const Ranks& ranks, bool backs_off, Readiness& out) {
     if (out.pods.empty()) {
         if (out.ranks_gated > 0) return hold_back(out, Reason::gated, job.key.name);
         if (!ranks.unsupported.empty()) {
             return hold_back(out, Reason::unsupported_feature, ranks.unsupported);
         }
-        // A rank before them is to come.
+        // A rank before them does not exist yet.
         if (!ranks.barred) return hold_back(out, Reason::turn, job.key.name);
         return hold_back(out, Reason::bind_backoff, ranks.barred->facts.key.name);
     }
@@ -222,7 +222,7 @@ bool is_held_by_its_pods(const JobRow& job, const Ranks& ranks, bool backs_off, 
            hold_back(out, Reason::bind_backoff, job.key.name);
 }
 
-// What makes the gang whole soonest: the first of each role that lacks ranks, then all others.
+// Orders the pods so that the gang is whole soonest: first the ranks of roles that lack ranks.
 void put_missing_roles_first(const ClusterState& state, GangTally held, std::vector<PodId>& pods) {
     if (has_fault(SeededFault::any_rank_will_do)) return;
     std::vector<PodId> first;
@@ -236,12 +236,13 @@ void put_missing_roles_first(const ClusterState& state, GangTally held, std::vec
     pods = std::move(first);
 }
 
-// Ranks that make the gang whole are placed together; ranks of a whole gang one by one.
+// Ranks that make the gang whole are placed together, ranks of a whole gang one by one.
 void start_gang_together(const ClusterState& state, const JobRow& job, const Ranks& ranks,
                          Readiness& out) {
     if (ranks.held.is_whole()) {
         if (ranks.in_flight && !has_started(job.gang.phase())) {
-            hold_back(out, Reason::turn, job.key.name);  // they are being bound: extras come later
+            // binds are in flight: extra ranks come later
+            hold_back(out, Reason::turn, job.key.name);
         }
         return;
     }
@@ -251,7 +252,7 @@ void start_gang_together(const ClusterState& state, const JobRow& job, const Ran
     out.ranks_needed = ranks.held.missing();
     if (has_fault(SeededFault::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
     out.resume = out.ranks_held > 0 && !has_fault(SeededFault::resume_like_others);
-    // Part of a round in flight and the gang not complete: the round settles first.
+    // If ranks of an incomplete gang are being bound, their round is settled first.
     if (ranks.in_flight) hold_back(out, Reason::turn, job.key.name);
 }
 
@@ -283,11 +284,12 @@ void WaitingJobs::leave_queue(JobId id) {
     WaitingRow& waiting = state_.jobs.rows().waiting(id, {});
     if (!waiting.in_class.exists()) return;
     state_.jobs.note_change(id);
-    const QueueId queue = book_.at(waiting.in_class).key.queue;  // the job's may be another by now
+    // the job may have another queue now
+    const QueueId queue = book_.at(waiting.in_class).key.queue;
     book_.remove(waiting.in_class, {job.submitted_at, job.arrival, id});
     waiting.in_class = ClassId::none();
     state_.tree.queue_rows().waiting(queue, {}) -= std::exchange(waiting.gpus, GpuMilli{});
-    // Its queue may want no more than its guarantee now.
+    // The demand of its queue may be within its guarantee now.
     const PoolId pool = state_.tree.queue_rows()[queue.value()].pool;
     const bool always =
         state_.tree.pool_rows()[pool.value()].preemption.guarantees == GuaranteeRule::always;

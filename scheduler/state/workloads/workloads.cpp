@@ -112,7 +112,7 @@ void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
         send_later(state_.jobs.rows()[id.value()]);
         return state_.session.set_timer(id);
     }
-    // A final failure: a job that could not be created has failed; one that could not be deleted
+    // A final failure: a job that could not be created has failed; a job that could not be deleted
     // stays.
     workload.state =
         workload.state == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;

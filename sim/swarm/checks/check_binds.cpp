@@ -160,7 +160,7 @@ bool Checker::is_kept(const ReferencePod& pod) const {
     ReferenceModel then = reference_;  // nominations only count once their victims are gone
     for (auto& [uid, other] : then.pods) other.nominated_node.clear();
     Amounts room = then.free_on(node->second);
-    // A policy that reserves more pod slots now does not take slots back.
+    // A policy that reserves more pod slots now does not release used slots.
     room.slots += std::max<std::int64_t>(reference_.policy.pods_reserved_per_node, 0);
     const DeviceCount devices = then.devices_on(pod.bind_node);
     const bool has_gpus = devices.in_use() <= amounts_of(node->second.allocatable).gpus &&

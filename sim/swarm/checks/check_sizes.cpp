@@ -104,7 +104,7 @@ void Checker::check_ceded_ranks(const ResizeWorkload& resize, const ClusterState
     if (!is_new || !cedes_ranks(after, row)) return;
     ++probes.sizes_ceded;
     const std::string what =
-        "shrinking job " + to_string(resize.key) + " for the speedup of others";
+        "shrinking job " + to_string(resize.key) + " for the speedup of other jobs";
     if (spec.speeds.empty() || reference_.policy.resize_pays_within <= Duration{}) {
         fail("I19", what + ": there is no marginal-speedup sizing there");
     }

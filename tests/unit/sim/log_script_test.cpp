@@ -125,7 +125,7 @@ TEST(SimLogs, values_that_are_not_understood_are_reported_in_the_log) {
     EXPECT_NE(log.line(4).find("GPUCTL_SIM_LOG_BURST=-1 is ignored"), std::string::npos);
 }
 
-TEST(SimSteering, the_environment_beats_the_command_which_beats_the_expected_run_time) {
+TEST(SimSteering, the_environment_overrides_the_command_which_overrides_the_expected_run_time) {
     JobRecord job = make_job("llm", JobKind::training, 1, 8);
     EXPECT_EQ(steering_of(job.spec, {}).run_time, Settings{}.training_run_time);
     job.spec.run_time_expected = Duration{7'000};

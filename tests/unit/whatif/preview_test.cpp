@@ -68,7 +68,7 @@ Policy queues(std::int32_t priority_of_high) {
     return policy;
 }
 
-// Two jobs of the whole node behind one that runs; the first of them is in queue `low`.
+// Two jobs of the whole node behind a running job; the first of them is in queue `low`.
 Past two_wait_for_one() {
     Past past;
     past.put(0, PolicyChanged{queues(0)});

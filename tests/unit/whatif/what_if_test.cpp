@@ -263,7 +263,7 @@ TEST(Remedies, a_smaller_job_that_would_lose_its_position_is_not_proposed) {
 }
 
 // The ranks end one after the other, and a smaller job takes the room of each.
-TEST(Remedies, the_end_of_a_job_whose_room_others_would_take_is_not_proposed) {
+TEST(Remedies, the_end_of_a_job_whose_room_other_jobs_would_take_is_not_proposed) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(gang("runs", 2, 4));

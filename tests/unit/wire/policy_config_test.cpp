@@ -382,7 +382,7 @@ TEST(PrintedSources, the_policy_in_force_is_shown_where_no_pool_is_listed) {
     }
 }
 
-TEST(PrintedSources, a_value_that_follows_from_others_names_them) {
+TEST(PrintedSources, a_value_that_follows_from_other_keys_names_them) {
     const std::string printed = print_config_with_sources(read_policy(R"(
 policy:
   pools:

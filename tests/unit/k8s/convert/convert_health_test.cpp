@@ -26,7 +26,7 @@ TEST(Health, a_configured_condition_that_is_true_makes_a_node_unhealthy) {
     EXPECT_EQ(read_health("", conditions("XidError", "False")).unhealthy, "");
     EXPECT_EQ(read_health("", conditions("XidError", "Unknown")).unhealthy, "");
     EXPECT_EQ(read_health("", conditions("MemoryPressure", "True")).unhealthy, "")
-        << "others speak by taints";
+        << "other conditions are seen by their taints";
 }
 
 TEST(Health, the_label_or_annotation_failed_makes_a_node_unhealthy) {

@@ -125,7 +125,7 @@ TEST_F(InformerTest, a_version_from_the_future_waits_and_lists_again) {
     EXPECT_EQ(asked(), (Story{"list", "watch 10", "list", "watch 10"}));
 }
 
-TEST_F(InformerTest, an_error_that_keeps_coming_back_leads_to_a_relist) {
+TEST_F(InformerTest, an_error_that_repeats_leads_to_a_relist) {
     static std::atomic<int> lists;  // the server's threads outlive this frame
     lists = 0;
     start([&](const SeenRequest& request, Reply& reply) {

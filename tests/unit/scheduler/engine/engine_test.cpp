@@ -60,7 +60,7 @@ TEST(Engine, pod_slots_stay_free_for_daemon_sets) {
               Reason::pod_slots_insufficient);
 }
 
-TEST(Engine, M4_M5_a_terminating_pod_holds_until_it_is_gone) {
+TEST(Engine, a_terminating_pod_holds_until_it_is_gone) {
     EngineWorld world;
     world.add(node("a", 8));
     world.add(pod("old", "old", 8));

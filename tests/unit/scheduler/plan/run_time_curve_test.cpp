@@ -72,7 +72,7 @@ TEST(RunTimeCurve, a_job_older_than_all_ended_runs_is_expected_to_take_as_long_a
 TEST(RunTimeCurve, unfinished_runs_make_long_runs_more_likely) {
     const Times ended{hours(1), hours(1), hours(1), hours(20)};
     const Times unfinished(12, hours(10));
-    // Of the jobs that passed two hours one ended, at twenty; twelve others did not within ten.
+    // Of the jobs that passed two hours one ended, at twenty; twelve other jobs did not within ten.
     EXPECT_LT(least(ended, {}, {}), least(ended, unfinished, {}));
     EXPECT_NEAR(static_cast<double>(least(ended, unfinished, {}).ms()), hours(16).ms() / 3.0, 10);
 }

@@ -10,7 +10,7 @@ namespace {
 
 // Two of three ranks are terminating and still at work, while their replacements wait: the
 // remaining work of the job decreases. With a cached score, an engine that continued had another
-// order than one that was restored from its image (found by simulation).
+// order than an engine that was restored from its image (found by simulation).
 TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_still_work) {
     EngineWorld world;
     Policy policy;

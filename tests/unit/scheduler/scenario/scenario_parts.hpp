@@ -93,7 +93,7 @@ inline void add_port(const std::string& text, Resources& request) {
     std::sort(request.host_ports.begin(), request.host_ports.end());
 }
 
-// "zone=b": the claim "data" of the pods can be accessed only from nodes with that label.
+// "zone=b": the volume claim "data" of the pods can be accessed only from nodes with that label.
 inline void add_volume(const std::string& text, PlacementRules& rules) {
     const std::size_t equals = text.find('=');
     SelectorTerm term;

@@ -213,6 +213,8 @@ class ClientCertificates(unittest.TestCase):
             self.assertIn(hint, answer)
         health = [str(BINARIES / "gpuctld"), "--config", str(daemon.folder / "gpuctld.yaml"), "healthcheck"]
         self.assertEqual(subprocess.run(health, capture_output=True, check=False, timeout=30).returncode, 0)
+        flags_last = [health[0], health[3], *health[1:3]]  # once refused as unknown
+        self.assertEqual(subprocess.run(flags_last, capture_output=True, check=False, timeout=30).returncode, 0)
         daemon.stop()
         self.assertNotEqual(subprocess.run(health, capture_output=True, check=False, timeout=30).returncode, 0)
 

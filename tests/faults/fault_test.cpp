@@ -49,21 +49,7 @@ TEST_P(SeededFaults, fault_is_caught) {
         << GetParam().meaning;
 }
 
-// The first 1,500 seeds do not show this fault any more since preemption and packing changed (ADR
-// 0029, 0030). A seed that shows it is still to be found (docs/simulation.md).
-constexpr std::string_view kSeedsUnknown[]{"reserve_past_the_untried"};
-
-std::vector<SeededFaultRow> faults_with_seeds() {
-    std::vector<SeededFaultRow> out;
-    for (const SeededFaultRow& fault : kSeededFaults) {
-        const bool is_known =
-            std::ranges::find(kSeedsUnknown, fault.name) == std::end(kSeedsUnknown);
-        if (is_known) out.push_back(fault);
-    }
-    return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, SeededFaults, testing::ValuesIn(faults_with_seeds()),
+INSTANTIATE_TEST_SUITE_P(Every, SeededFaults, testing::ValuesIn(kSeededFaults),
                          [](const auto& fault) { return std::string{fault.param.name}; });
 
 TEST(NoSeededFault, the_same_build_is_clean_without_a_fault) {

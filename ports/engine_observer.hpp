@@ -12,7 +12,8 @@
 // The calls of a turn, in this order; those of the batch only if events waited, those of the plan
 // only if the engine wanted to plan:
 //   on_phase journal   the batch was appended and flushed, thus written. Also if the flush failed;
-//                      then on_broken follows, and nothing else
+//                      then on_broken follows, and nothing else. If an append fails, only on_broken
+//                      is called, here and for a Plan: the inputs before it have no phase then
 //   on_input           each input of the batch, before the engine takes it
 //   on_phase apply
 //   on_input           each Plan, appended but not yet flushed, before the engine takes it

@@ -39,6 +39,7 @@ class Bans(unittest.TestCase):
             "json": "nlohmann::json j;",
             "floating point": "double share = 0;",
             "function name": "usage.note(held, now);",
+            "row cast": "auto& job = static_cast<JobRow&>(jobs_.base(id, {}));",
         }
         for rule, code in examples.items():
             with self.subTest(rule=rule):

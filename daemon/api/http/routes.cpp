@@ -156,7 +156,7 @@ constexpr Route kRoutes[] = {
      .role = Role::anonymous,
      .body_bytes_max = kNoBody,
      .now = get_static_file,
-     .query = "v"},
+     .query = "*"},
 };
 
 }  // namespace

@@ -58,7 +58,9 @@ Error unknown_query(const Route& route, std::string_view name) {
                                                : "; known are: " + std::string{route.query}));
 }
 
+// "*": any, for pages that keep their own state in the query.
 bool knows_query(const Route& route, std::string_view name) {
+    if (route.query == "*") return true;
     for (std::string_view rest = route.query; !rest.empty();) {
         const std::size_t end = std::min(rest.find(' '), rest.size());
         if (rest.substr(0, end) == name) return true;
@@ -87,7 +89,7 @@ std::optional<Error> bad_encoding(const net::HttpRequest& request) {
 // Handlers use these unchanged, in a path of the API server and in the journal.
 std::optional<Error> bad_query(const Route& route, std::string_view name, std::string_view value) {
     if (!knows_query(route, name)) return unknown_query(route, name);
-    if (value.empty() && !may_be_empty(name)) {
+    if (value.empty() && !may_be_empty(name) && route.query != "*") {
         return make_error(ErrorCode::BadRequest,
                           "the query parameter \"" + std::string{name} +
                               "\" is empty; give it a value or leave it out");

@@ -102,10 +102,10 @@ private:
         if (failure) return unreadable(shown(name), failure.message());
         const fs::file_status status = fs::status(real, failure);
         if (failure) return unreadable(shown(name), failure.message());
-        if (!fs::is_directory(status) && !fs::is_regular_file(status)) return {};
         if (!is_within(real, root_)) {
             return unreadable(shown(name), "it is a link that leads out of the directory");
         }
+        if (!fs::is_directory(status) && !fs::is_regular_file(status)) return {};
         if (fs::is_regular_file(status)) return take_file(real, name);
         if (std::find(open_.begin(), open_.end(), real) != open_.end()) {
             return unreadable(shown(name), "it is a link to a directory that it is in");

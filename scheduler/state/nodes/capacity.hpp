@@ -296,7 +296,8 @@ public:
         std::int64_t times = 0;
         std::int32_t device = kNoDevice;
     };
-    // `log` is a buffer of the caller, so that no transaction allocates memory.
+    // `log` is a buffer of the caller, so that no transaction allocates memory. One transaction at
+    // a time has it.
     Transaction(TrialCapacity trial, std::vector<Entry>& log)
         : capacity_(trial.capacity_), log_(log) {
         log_.clear();

@@ -189,6 +189,9 @@ aio::Task<void> ask_for_page(Daemon& daemon) {
     EXPECT_EQ(page.status, 200);
     EXPECT_EQ(page.body, "<p>front</p>");
     EXPECT_EQ(page.fields.get("X-Content-Type-Options"), "nosniff");
+    // A page may keep its own state in the query.
+    net::HttpResponse reloaded = co_await daemon.get("/ui/?job=a&tab&x=");
+    EXPECT_EQ(reloaded.status, 200) << reloaded.body;
     net::HttpResponse head = co_await daemon.call("HEAD", "/ui/", "", "");
     EXPECT_EQ(head.status, 200);
     EXPECT_EQ(head.body, "");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -155,24 +156,41 @@ namespace {
 
 constexpr std::string_view kAtOnce = "0s";
 
-// How far away a member of estimatedStart is; "" when it is null.
-std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms,
-                  text::Rounding rounding) {
+// How far away a member of estimatedStart is; nothing when it is null.
+std::optional<std::int64_t> seconds_until(const nlohmann::json& job, std::string_view member,
+                                          std::int64_t now_ms) {
     const nlohmann::json estimate = job.value("estimatedStart", nlohmann::json{});
     const std::string at = text_of(estimate, member);
-    if (at.empty()) return "";
+    if (at.empty()) return std::nullopt;
     // Symmetric around now: one of the two durations is 0.
     constexpr std::int64_t far_ms = std::int64_t{1} << 50;
     const std::int64_t since = seconds_since(at, far_ms);
-    return since < 0 ? "" : text::format_span(far_ms / 1000 - since - now_ms / 1000, rounding);
+    if (since < 0) return std::nullopt;
+    return far_ms / 1000 - since - now_ms / 1000;
+}
+
+std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms,
+                  text::Rounding rounding) {
+    const std::optional<std::int64_t> seconds = seconds_until(job, member, now_ms);
+    return seconds ? text::format_span(*seconds, rounding) : "";
+}
+
+// An estimate below an hour is rounded to minutes, which may take it past the latest start.
+bool rounds_past_latest(const nlohmann::json& job, std::int64_t now_ms) {
+    const std::optional<std::int64_t> likely = seconds_until(job, "likely", now_ms);
+    const std::optional<std::int64_t> latest = seconds_until(job, "latest", now_ms);
+    return likely && latest && *likely >= 60 && *latest < 3'600 &&
+           (*likely + 30) / 60 * 60 > *latest;
 }
 
 }  // namespace
 
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
-    const std::string likely = until(job, "likely", now_ms, text::Rounding::nearest);
     const std::string earliest = until(job, "earliest", now_ms, text::Rounding::down);
     const std::string latest = until(job, "latest", now_ms, text::Rounding::up);
+    const std::string likely = rounds_past_latest(job, now_ms)
+                                   ? latest
+                                   : until(job, "likely", now_ms, text::Rounding::nearest);
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
     const bool from_now_on = earliest == kAtOnce;
     if (likely.empty() && !latest.empty()) {

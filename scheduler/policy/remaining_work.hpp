@@ -42,7 +42,8 @@ public:
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
     // The time for which a running job must not be preempted, approximately and without arrivals;
     // 0: it may be preempted. If the job would have to begin now, or nearly, a preemption and a
-    // restart would increase the total work, and must not lead to a preemption in return.
+    // restart would increase the total work, and must not lead to a preemption in return. Work that
+    // the other job loses can still lead to one (docs/limits.md).
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:

@@ -223,6 +223,11 @@ TEST(Output, shows_when_a_job_starts_and_what_cannot_be_estimated) {
         start_words(job("2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z"),
                     now_ms),
         "in about 2h (in 1h59m at the earliest, in 2h at the latest)");
+    EXPECT_EQ(
+        start_words(job("2023-11-14T22:10:00Z", "2023-11-14T22:23:14Z", "2023-11-14T22:23:14Z"),
+                    now_ms),
+        "in about 9m54s (now at the earliest, in 9m54s at the latest)")
+        << "not 10m, which is later than the latest start";
     nlohmann::json passed = estimated;
     passed["estimatedStart"]["mayBeOvertaken"] = true;
     EXPECT_EQ(start_words(passed, now_ms),

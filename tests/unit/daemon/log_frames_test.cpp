@@ -72,7 +72,7 @@ aio::Task<std::vector<Frame>> follow(Daemon& daemon, std::string query, std::siz
 }
 
 aio::Task<void> watch_a_bar(Daemon& daemon) {
-    net::HttpResponse created = co_await daemon.create(with_bar(1'500, 1));
+    net::HttpResponse created = co_await daemon.create(with_bar(4'000, 1));
     EXPECT_EQ(created.status, 201) << created.body;
     const std::vector<Frame> frames = co_await follow(daemon, "?tail=100", 1'000'000);
     const std::map<std::string, Json> examples = documented();
@@ -98,6 +98,7 @@ aio::Task<void> watch_a_bar(Daemon& daemon) {
     EXPECT_EQ(lines_with_bar, 1u);
     EXPECT_EQ(frames.back().json["type"], "end");
     EXPECT_GE(partials.size(), 2u);
+    if (partials.empty()) co_return;
     EXPECT_LE(std::ssize(partials), most_in(partials.back().at - partials.front().at))
         << "of 75 states";
     for (std::size_t i = 1; i < partials.size(); ++i) {

@@ -179,6 +179,11 @@ aio::Task<int> run_logs(Connection& connection, LogsOptions options) {
         report(error, options.format);
         co_return 2;
     }
+    if (options.all_pods && !options.pod.empty()) {
+        report(make_error(ErrorCode::BadRequest, "give either --pod or --all-pods, not both"),
+               options.format);
+        co_return 2;
+    }
     if (options.follow) {
         const int followed = co_await follow(connection, std::move(options));
         co_return followed;

@@ -253,6 +253,11 @@ std::optional<Refusal> check_topology(const ClusterState& state, const JobSpec& 
                                    fits}};
 }
 
+bool is_below(const ClusterState& state, QueueId queue, QueueId above) {
+    while (queue.exists() && queue != above) queue = state.queue(queue).parent;
+    return queue.exists();
+}
+
 }  // namespace
 
 std::optional<Refusal> preflight(const ClusterState& state, const JobSpec& spec) {
@@ -276,7 +281,9 @@ std::optional<Refusal> preflight(const ClusterState& state, const JobSpec& spec)
     if (!queue.exists() || !state.queue(queue).children.empty()) {
         std::vector<std::string> leaves;
         for (const QueueId id : state.pool(pool).queues) {
-            if (state.queue(id).children.empty()) leaves.push_back(state.queue(id).name);
+            const bool is_meant = !queue.exists() || is_below(state, id, queue);
+            if (is_meant && state.queue(id).children.empty())
+                leaves.push_back(state.queue(id).name);
         }
         if (queue.exists()) {
             return Refusal{ErrorCode::QueueNotFound,

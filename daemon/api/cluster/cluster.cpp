@@ -95,9 +95,7 @@ net::HttpResponse get_pool(Services& services, const Call& call) {
         add_pool_jobs(listing, name, body);
         return json_reply(200, body);
     }
-    return problem_reply(make_error(ErrorCode::PoolNotFound,
-                                    "there is no pool " + name + "; `gpuctl get pools` lists them"),
-                         call);
+    return problem_reply(unknown_pool(listing.state(), name), call);
 }
 
 // Details are computed only for the nodes of the page.

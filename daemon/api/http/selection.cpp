@@ -7,6 +7,7 @@
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "scheduler/listing/job_status.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -49,6 +50,14 @@ Error unknown_status(std::string_view status, std::span<const std::string_view> 
 
 }  // namespace
 
+Error unknown_pool(const ClusterState& state, std::string name) {
+    fact::PoolUnknown unknown{std::move(name), {}};
+    for (const auto& [pool, id] : state.tree.pools_by_name()) {
+        if (state.tree.pool_exists(id)) unknown.pools.push_back(pool);
+    }
+    return wording::error_of({ErrorCode::PoolNotFound, std::move(unknown)});
+}
+
 Result<std::string> pool_of(const Listing& listing, const Call& call) {
     std::string pool{call.query("pool")};
     if (pool == "default-pool") pool = kDefaultPool;
@@ -57,12 +66,7 @@ Result<std::string> pool_of(const Listing& listing, const Call& call) {
     if (state.tree.find_pool(pool).exists()) return pool;
     // Jobs of a pool remain when its last node is gone.
     if (listing.jobs().jobs_of_pool(listing.names().names.find(pool)) > 0) return pool;
-    std::string known;
-    for (const auto& [name, id] : state.tree.pools_by_name()) {
-        if (state.tree.pool_exists(id)) known += (known.empty() ? "" : ", ") + name;
-    }
-    return make_error(ErrorCode::PoolNotFound,
-                      "there is no pool " + pool + "; there are: " + known);
+    return unknown_pool(state, pool);
 }
 
 std::optional<Error> bad_job_status(const Listing& listing, std::string_view status) {

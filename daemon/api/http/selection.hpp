@@ -10,7 +10,10 @@
 
 namespace gpuctl::api {
 
-// `?pool=`; empty when not given. PoolNotFound lists the known pools.
+// PoolNotFound, which lists the known pools.
+Error unknown_pool(const ClusterState& state, std::string name);
+
+// `?pool=`; empty when not given. An unknown pool is an error.
 Result<std::string> pool_of(const Listing& listing, const Call& call);
 
 // BadRequest with the known statuses for a `?status=` that neither a job nor a pod can have.

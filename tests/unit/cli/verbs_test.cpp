@@ -39,6 +39,14 @@ TEST(Logs, more_lines_than_the_server_gives_are_refused_before_asking) {
     EXPECT_EQ(outcome.request_line, "");
 }
 
+TEST(Logs, one_pod_and_all_pods_are_refused_by_the_names_of_the_flags) {
+    CannedServer server{200, "application/json", "{}"};
+    const auto outcome = server.run({"logs", "a", "--pod", "a-0", "--all-pods"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.request_line, "");
+    EXPECT_TRUE(contains(outcome.err, "give either --pod or --all-pods, not both")) << outcome.err;
+}
+
 TEST(Logs, a_refused_follow_shows_its_code_and_sentence) {
     CannedServer missing{404, kProblem,
                          R"({"error":"JobNotFound","message":"there is no job named a"})"};

@@ -90,7 +90,11 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         }
     }
     net::HttpResponse nope = co_await daemon.get("/api/v1/jobs?pool=nope");
-    EXPECT_EQ(parsed(nope)["message"], "there is no pool nope; there are: default, training");
+    EXPECT_EQ(parsed(nope)["message"],
+              "pool nope does not exist; existing pools: default, training");
+    net::HttpResponse absent = co_await daemon.get("/api/v1/pools/absent");
+    EXPECT_EQ(parsed(absent)["message"],
+              "pool absent does not exist; existing pools: default, training");
     net::HttpResponse invisible = co_await daemon.get("/api/v1/jobs/absent%C2%A0");
     EXPECT_EQ(
         parsed(invisible)["message"],

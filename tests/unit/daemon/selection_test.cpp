@@ -32,7 +32,7 @@ TEST(Selection, by_pool_finds_the_jobs_of_a_pool_whose_last_node_is_gone) {
     ASSERT_TRUE(pool) << pool.error().message;
     EXPECT_EQ(*pool, "experiment");
     EXPECT_EQ(pool_of(world.engine.listing(), asking("/api/v1/jobs?pool=nope")).error().message,
-              "there is no pool nope; there are: default");
+              "pool nope does not exist; existing pools: default");
     world.remove_pod("runs");
     EXPECT_FALSE(pool_of(world.engine.listing(), call)) << "nothing is left of it";
 }

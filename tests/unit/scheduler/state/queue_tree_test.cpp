@@ -150,8 +150,7 @@ TEST(QueueTree, preflight_names_the_level_that_never_admits_the_job) {
         "the job requests 6 pods of 1 GPU; namespace team-a in pool default may hold at most 5");
     EXPECT_EQ(refusal(job("research", 1, 1)),
               "queue research of pool default has sub-queues and takes no jobs; submit to one of: "
-              "default, llm, "
-              "product, vision");
+              "llm, vision");
 }
 
 TEST(QueueTree, views_list_each_queue_before_its_children) {

@@ -214,8 +214,9 @@ aio::Task<void> ask_preview(Daemon& daemon) {
         EXPECT_EQ(defaults.status, 200) << defaults.body;
         EXPECT_EQ(parsed(defaults)["isDefaultPolicy"], true) << without;
     }
-    for (const char* with : {"policy: {name: fair}\n", "policy: {tenants: [{name: a}]}\n",
-                             "expert: {pools: [{name: a, backfill: {shortPercent: 5}}]}\n"}) {
+    for (const char* with :
+         {"policy: {name: fair}\n", "policy: {tenants: [{name: a, gpuMaximum: 4}]}\n",
+          "expert: {scheduling: {growthPause: 2m}}\n"}) {
         net::HttpResponse own = co_await post_preview("/api/v1/preview", with);
         EXPECT_EQ(own.status, 200) << own.body;
         EXPECT_EQ(parsed(own)["isDefaultPolicy"], false) << with;

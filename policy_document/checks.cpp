@@ -53,7 +53,7 @@ void check(const PoolPolicy& pool, const wire::Field& field) {
 void check(const PoolQuota& quota, const wire::Field& field) {
     check_label(field, "pool", quota.pool);
     if (!quota.gpu_maximum && !quota.budget) {
-        field.error("says nothing about pool " + quota.pool + "; give gpuMaximum or budget");
+        field.error("the entry of pool " + quota.pool + " has no limit; give gpuMaximum or budget");
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "policy_document/check_parts.hpp"
 #include "policy_document/tables.hpp"
 #include "policy_document/time_keys.hpp"
 #include "text/duration.hpp"
@@ -150,9 +151,18 @@ const std::vector<Key<MaintenanceWindow>>& keys<MaintenanceWindow>() {
     return table;
 }
 
+namespace {
+
+// By the list that the window is in, which may be the wrong one.
+std::string title_of(const MaintenanceWindow& window, const wire::Field& at) {
+    const bool is_in_list = at.pointer().find("/maintenance/") != std::string::npos;
+    return (window.is_reservation() && !is_in_list ? "reservation " : "maintenance ") + window.name;
+}
+
+}  // namespace
+
 void check(const MaintenanceWindow& window, const wire::Field& field) {
-    const std::string what =
-        (window.is_reservation() ? "reservation " : "maintenance ") + window.name;
+    const std::string what = title_of(window, field);
     wire::Fields fields{field};
     const bool has_length = static_cast<bool>(fields.find("duration"));
     const bool has_end = static_cast<bool>(fields.find("end"));
@@ -180,6 +190,18 @@ void check(const MaintenanceWindow& window, const wire::Field& field) {
 
 namespace {
 
+// The last window with this name; the whole policy if there is none.
+wire::Field place_of_window(const wire::Field& policy, const std::string& name) {
+    wire::Field found = policy;
+    for (const std::string_view list : {"maintenance", "reservations"}) {
+        for (const wire::Field& window : elements_of(member_of(policy, list))) {
+            const wire::Field named = member_of(window, "name");
+            if (named && named.json().is_string() && named.json() == name) found = window;
+        }
+    }
+    return found;
+}
+
 // A reservation for a queue that none of its nodes serves would close them to all jobs.
 void check_queues_of(const MaintenanceWindow& window, const Policy& policy,
                      const wire::Field& field) {
@@ -193,8 +215,9 @@ void check_queues_of(const MaintenanceWindow& window, const Policy& policy,
     for (const std::string& queue : window.queues) {
         if (std::find(queues.begin(), queues.end(), queue) != queues.end()) continue;
         const std::string nearest = wire::nearest_name(queue, queues);
-        field.error(subject + " the queue " + queue + " of reservation " + window.name +
-                    (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        const wire::Field at = place_of_window(field, window.name);
+        at.error(subject + " the queue " + queue + " of " + title_of(window, at) +
+                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     }
 }
 
@@ -204,7 +227,7 @@ void check_windows(const Policy& policy, const wire::Field& field) {
     std::set<std::string> names;
     for (const MaintenanceWindow& window : policy.windows) {
         if (window.name.empty() || names.insert(window.name).second) continue;
-        field.error("the window " + window.name + " is given twice");
+        place_of_window(field, window.name).error("the window " + window.name + " is given twice");
     }
     if (policy.windows.size() > kWindowsMaximum) {
         field.error("has " + std::to_string(policy.windows.size()) +

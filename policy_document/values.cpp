@@ -74,7 +74,24 @@ std::optional<std::int64_t> read_size(const wire::Field& field, std::int64_t low
     return bytes->value();
 }
 
+namespace {
+
+// "99999d" is a duration, but longer than any that is read.
+bool is_longer_than_any(std::string text) {
+    if (text::parse_duration(text)) return false;
+    std::replace_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
+    return text::parse_duration(text).has_value();
+}
+
+}  // namespace
+
 std::optional<std::int64_t> read_ms(const wire::Field& field, std::int64_t low, std::int64_t high) {
+    const bool is_text = field && field.json().is_string();
+    if (is_text && is_longer_than_any(field.json().get<std::string>())) {
+        field.error("must be from " + yaml_ms(low) + " to " + yaml_ms(high) + ", not " +
+                    field.json().get<std::string>());
+        return std::nullopt;
+    }
     const auto span = field.duration();
     if (!span) return std::nullopt;
     if (span->ms() < low || span->ms() > high) {

@@ -108,6 +108,8 @@ json resolve(const std::string& text, Position at) {
     return text;
 }
 
+constexpr std::string_view kListNotClosed = "a [ is not closed: a comma or ] is missing";
+
 class YamlHandler final : public YAML::EventHandler {
 public:
     YamlHandler(std::string_view text, Builder& builder) : text_(text), builder_(builder) {}
@@ -147,6 +149,7 @@ public:
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
         check_tag(tag, "tag:yaml.org,2002:seq", position(mark));
+        if (builder_.expects_key()) check_bracket(mark);
         builder_.begin_list(position(mark), anchor);
     }
     void OnSequenceEnd() override { builder_.end(); }
@@ -163,6 +166,14 @@ public:
     [[nodiscard]] Position start_position() const { return start_position_; }
 
 private:
+    // yaml-cpp takes a [ that is never closed for the start of a key.
+    void check_bracket(const YAML::Mark& mark) {
+        const auto offset = static_cast<std::size_t>(std::max(mark.pos, 0));
+        const bool is_open =
+            offset < text_.size() && text_[offset] == '[' && text_.find(']', offset) == text_.npos;
+        if (is_open) throw DocumentProblem{position(mark), std::string{kListNotClosed}};
+    }
+
     // yaml-cpp 0.7 reports the end of the text as the end of a quoted scalar.
     void check_closed(std::size_t offset, Position at) const {
         while (offset < text_.size() && (text_[offset] == '&' || text_[offset] == '!')) {
@@ -290,7 +301,7 @@ std::optional<DocumentProblem> invisible_character(std::string_view text, int nu
 // yaml-cpp describes the state of its scanner; users need to know what to change.
 std::string in_plain_words(const std::string& message) {
     const std::pair<std::string_view, std::string_view> sentences[] = {
-        {"end of sequence flow not found", "a [ is not closed: a comma or ] is missing"},
+        {"end of sequence flow not found", kListNotClosed},
         {"end of map flow not found", "a { is not closed: a comma or } is missing"},
         {"end of map not found", "this line does not fit: check its indentation and the ':'"},
         {"end of sequence not found",

@@ -82,28 +82,59 @@ void print_ahead(std::ostream& out, const nlohmann::json& ahead) {
     out << '\n';
 }
 
+std::string held_text(const nlohmann::json& of) {
+    return "holds " + number_of(of, "held") + (of.value("held", 0.0) == 1 ? " GPU" : " GPUs") +
+           (of.value("terminating", 0.0) > 0
+                ? " (" + number_of(of, "terminating") + " of them by terminating pods)"
+                : "");
+}
+
+std::string joined(const std::vector<std::string>& terms) {
+    std::string text;
+    for (const std::string& term : terms) text += (text.empty() ? "" : ", ") + term;
+    return text;
+}
+
+// The terms of a queue among its siblings, in the sequence of docs/adr/0011-queue-tree.md.
+std::string queue_terms(const nlohmann::json& level) {
+    const std::string order = text_of(level, "order");
+    const std::string priority = "priority " + number_of(level, "priority");
+    const std::string guarantee =
+        held_text(level) + ", " + number_of(level, "guaranteed") + " guaranteed" +
+        (level.value("isGuaranteeValid", true) ? "" : " while it holds and waits for no more");
+    const std::string share = share_over_weight(level);
+    if (order == "FIFO") return guarantee;
+    if (order == "PRIORITY") return joined({priority, guarantee, "then by its next job"});
+    if (order == "CAPACITY") return joined({guarantee, priority, share});
+    return joined({priority, guarantee, share});
+}
+
+// Likewise of a job in its queue. The run time of SHORTEST has a line of its own.
+std::string job_terms(const nlohmann::json& turn) {
+    const std::string order = text_of(turn, "order");
+    const nlohmann::json tenant = turn.value("tenant", nlohmann::json::object());
+    const std::string waited = text::format_age(turn.value("waitedMs", std::int64_t{0}) / 1000);
+    if (order == "FIFO") return "submitted " + waited + " ago, the oldest goes first";
+    const std::string priority = "priority " + number_of(turn, "priority") + " = " +
+                                 number_of(turn, "priorityBase") + " + " +
+                                 number_of(turn, "priorityByWaiting") + " for waiting " + waited;
+    const std::string owner = "namespace " + printable(text_of(tenant, "name")) + " ";
+    if (order == "FAIR_SHARE") return joined({priority, owner + share_over_weight(tenant)});
+    if (order != "CAPACITY") return priority;
+    const bool has_quota = tenant.contains("quota") && tenant["quota"].is_number();
+    const std::string quota = has_quota ? " of its quota of " + number_of(tenant, "quota")
+                                        : " of the whole pool, as it has no quota";
+    return joined({owner + held_text(tenant) + quota, priority});
+}
+
 // The terms that order jobs, from the pool down; the first term that differs decides.
 void print_turn(std::ostream& out, const nlohmann::json& turn) {
     out << "What decides its position:\n";
     for (const auto& level : turn.value("queues", nlohmann::json::array())) {
         out << "  queue " << printable(text_of(level, "queue")) << " ("
-            << printable(text_of(level, "order")) << "): priority " << number_of(level, "priority")
-            << ", holds " << number_of(level, "held")
-            << (level.value("held", 0.0) == 1 ? " GPU" : " GPUs")
-            << (level.value("terminating", 0.0) > 0
-                    ? " (" + number_of(level, "terminating") + " of them by terminating pods)"
-                    : "")
-            << ", " << number_of(level, "guaranteed") << " guaranteed"
-            << (level.value("isGuaranteeValid", true) ? ""
-                                                      : " while it holds and waits for no more")
-            << ", " << share_over_weight(level) << '\n';
+            << printable(text_of(level, "order")) << "): " << queue_terms(level) << '\n';
     }
-    const nlohmann::json tenant = turn.value("tenant", nlohmann::json::object());
-    out << "  job (" << printable(text_of(turn, "order")) << "): priority "
-        << number_of(turn, "priority") << " = " << number_of(turn, "priorityBase") << " + "
-        << number_of(turn, "priorityByWaiting") << " for waiting "
-        << text::format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
-        << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
+    out << "  job (" << printable(text_of(turn, "order")) << "): " << job_terms(turn) << '\n';
     const std::string due = printable(text_of(turn, "deadline"));
     print_run_time(out, turn.value("runTime", nlohmann::json{}), !due.empty());
     if (!due.empty()) {

@@ -78,9 +78,8 @@ std::string why_not_evicted(const fact::PodsNotEvicted& fact) {
 std::string words(const fact::ShortJobsFirst& fact) {
     return std::to_string(fact.percent) + " % of pool " + fact.pool +
            " are reserved for jobs shorter than " + span(fact.run_time) +
-           "; by its limit and the past jobs of its namespace this job runs longer; a maxRunTime "
-           "of at most " +
-           span(fact.run_time) + " makes it short, and after a wait of " + span(fact.wait_maximum) +
+           "; this job is expected to run longer; a maxRunTime of at most " + span(fact.run_time) +
+           " makes it short, and after a wait of " + span(fact.wait_maximum) +
            " (waitMaximum) the reserve no longer counts for it";
 }
 

@@ -142,6 +142,38 @@ TEST(Turn, every_term_that_decides_is_shown) {
     EXPECT_EQ(out.str(), golden("turn"));
 }
 
+TEST(Turn, the_terms_of_a_job_are_those_of_the_order_of_its_queue) {
+    const auto line_of = [](const char* order, const json& tenant) {
+        std::ostringstream out;
+        print_explanation(out, {{"jobId", "big"},
+                                {"status", "Pending"},
+                                {"blockers", {{{"sentence", "busy"}, {"reason", "turn"}}}},
+                                {"queueOrder",
+                                 {{"order", order},
+                                  {"priority", 5},
+                                  {"priorityBase", 5},
+                                  {"priorityByWaiting", 0},
+                                  {"waitedMs", 240'000},
+                                  {"tenant", tenant}}}});
+        const std::string text = out.str();
+        const std::size_t from = text.find("  job (");
+        return from == std::string::npos ? text : text.substr(from, text.find('\n', from) - from);
+    };
+    const json quota = {{"name", "a"}, {"held", 3}, {"quota", 8}, {"share", 0}, {"weight", 1}};
+    const json none = {{"name", "a"}, {"held", 1}, {"quota", nullptr}};
+    EXPECT_EQ(line_of("FIFO", quota), "  job (FIFO): submitted 4m ago, the oldest goes first");
+    EXPECT_EQ(line_of("PRIORITY", quota), "  job (PRIORITY): priority 5 = 5 + 0 for waiting 4m");
+    EXPECT_EQ(line_of("CAPACITY", quota),
+              "  job (CAPACITY): namespace a holds 3 GPUs of its quota of 8, priority 5 = 5 + 0 "
+              "for waiting 4m");
+    EXPECT_EQ(line_of("CAPACITY", none),
+              "  job (CAPACITY): namespace a holds 1 GPU of the whole pool, as it has no quota, "
+              "priority 5 = 5 + 0 for waiting 4m");
+    EXPECT_EQ(line_of("FAIR_SHARE", quota),
+              "  job (FAIR_SHARE): priority 5 = 5 + 0 for waiting 4m, namespace a share 0.00 % / "
+              "weight 1");
+}
+
 TEST(Turn, the_smallest_run_time_goes_first_where_there_is_no_deadline) {
     std::ostringstream out;
     print_explanation(out, {{"jobId", "big"},

@@ -44,7 +44,7 @@ TEST(Logs, one_pod_and_all_pods_are_refused_by_the_names_of_the_flags) {
     const auto outcome = server.run({"logs", "a", "--pod", "a-0", "--all-pods"});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.request_line, "");
-    EXPECT_TRUE(contains(outcome.err, "give either --pod or --all-pods, not both")) << outcome.err;
+    EXPECT_EQ(outcome.err, "error (BadRequest): give either --pod or --all-pods, not both\n");
 }
 
 TEST(Logs, a_refused_follow_shows_its_code_and_sentence) {

@@ -70,11 +70,13 @@ TEST(BudgetConfiguration, mistakes_are_reported_with_their_line_and_what_to_do) 
                    "test.yaml:6:33: policy.pools.0.queues.0.budget.period must be day, week, "
                    "month or a span such as 30d, not \"fortnight\"");
     expect_refusal(with_budget("gpuHours: 5, period: 10m"), "must be from 1h to 366d, not 10m");
+    expect_refusal("policy:\n  finishedJobsRetention: 99999d\n",
+                   "must be from 1m to 366d, not 99999d");
     expect_refusal(with_budget("gpuHours: 5"), "period");
     expect_refusal(with_budget("gpuHours: 0, period: day"), "must be more than 0");
     expect_refusal(with_budget("gpuHours: 900000000, period: day"), "at most 100000000 GPU-hours");
     expect_refusal("policy:\n  pools: [{name: p}]\n  tenants: [{name: t, pools: [{pool: p}]}]\n",
-                   "says nothing about pool p; give gpuMaximum or budget");
+                   "the entry of pool p has no limit; give gpuMaximum or budget");
 }
 
 TEST(BudgetConfiguration, a_start_is_for_spans_only) {

@@ -103,6 +103,7 @@ TEST(Yaml, keys_are_text) {
     EXPECT_TRUE(holds(yaml_error("0x1: a"), "put 0x1 in quotes"));
     EXPECT_TRUE(holds(yaml_error("01: a"), "put 01 in quotes"));
     EXPECT_TRUE(holds(yaml_error("true: a"), "put true in quotes"));
+    EXPECT_TRUE(holds(yaml_error("["), "a [ is not closed"));
     EXPECT_TRUE(holds(yaml_error("? [a]\n: b"), "a key must be text, not a list"));
     EXPECT_TRUE(holds(yaml_error("? {a: b}\n: b"), "a key must be text, not a map"));
     EXPECT_TRUE(holds(yaml_error("~: b"), "a key must be text"));

@@ -78,7 +78,9 @@ TEST(MaintenanceConfiguration, mistakes_are_reported_with_what_to_do) {
     expect_refusal(with_window("name: w, pool: defualt, start: 2026-12-01T08:00:00Z, duration: 1h"),
                    "there is no pool defualt; did you mean default?");
     expect_refusal(with_window(at + ", duration: 1h}\n    - {" + at + ", duration: 2h"),
-                   "the window w is given twice");
+                   "test.yaml:4:7: the window w is given twice");
+    expect_refusal(with_window(at + ", duration: 1h, queues: [zz]"),
+                   "test.yaml:3:7: no pool has the queue zz of maintenance w");
 }
 
 std::string with_reservation(const std::string& members) {

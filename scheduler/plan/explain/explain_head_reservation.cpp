@@ -6,11 +6,9 @@
 
 namespace gpuctl::explain_parts {
 
-// The reserve also forbids that pods are evicted for the job, so it is reported next to a lack of
-// room.
 void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
-    if (!job.waiting.in_class.exists()) return;
+    if (!out.empty() || !job.waiting.in_class.exists()) return;
     const JobClass& waiting = state.waiting.book().at(job.waiting.in_class);
     if ((waiting.block.watch & ClassBlock::kShortWork) == 0 || !state.waiting.is_blocked(waiting))
         return;

@@ -227,7 +227,8 @@ TEST(Values, of_variables_that_are_empty_are_ignored_with_a_warning) {
     setenv("DEFAULT_NAMESPACE", "team\u00ad", 1);
     const auto outcome = run_words({"get", "jobs"});
     unsetenv("DEFAULT_NAMESPACE");
-    EXPECT_TRUE(holds(outcome.err, "DEFAULT_NAMESPACE: it contains U+00AD SOFT HYPHEN"))
+    EXPECT_TRUE(
+        holds(outcome.err, "DEFAULT_NAMESPACE cannot be used: it contains U+00AD SOFT HYPHEN"))
         << outcome.err;
 }
 

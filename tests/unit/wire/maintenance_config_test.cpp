@@ -80,7 +80,7 @@ TEST(MaintenanceConfiguration, mistakes_are_reported_with_what_to_do) {
     expect_refusal(with_window(at + ", duration: 1h}\n    - {" + at + ", duration: 2h"),
                    "test.yaml:4:7: the window w is given twice");
     expect_refusal(with_window(at + ", duration: 1h, queues: [zz]"),
-                   "test.yaml:3:7: no pool has the queue zz of maintenance w");
+                   "test.yaml:3:7: maintenance w is maintenance, which has no beneficiary");
 }
 
 std::string with_reservation(const std::string& members) {

@@ -78,7 +78,7 @@ class Moves(unittest.TestCase):
     def test_what_if_proposes_the_move_before_the_job_is_submitted(self):
         self.fragment()
         answer = self.daemon.gpuctl("what-if", "-f", "-", stdin=JOB % ("wide", 4), check=False)
-        self.assertEqual(answer.returncode, 6, answer.stderr)
+        self.assertEqual(answer.returncode, 9, answer.stderr)
         self.assertIn("it would start now if 1 job moved: team-a/", answer.stdout)
         self.assertIn("1. gpuctl create -n team-a -f FILE (the file of job wide)\n", answer.stdout)
 

@@ -8,21 +8,25 @@
 namespace gpuctl::test {
 namespace {
 
-// Two of three ranks are terminating and still at work, while their replacements wait: the
-// remaining work of the job decreases. With a cached score, an engine that continued had another
-// order than an engine that was restored from its image (found by simulation).
-TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_still_work) {
-    EngineWorld world;
+Policy shortest_first(PreemptionMode mode) {
     Policy policy;
     PoolPolicy pool;
     pool.name = "default";
-    pool.preemption.mode = PreemptionMode::shortest;
+    pool.preemption.mode = mode;
     QueuePolicy queue;
     queue.name = "default";
     queue.order = QueueOrder::shortest;
     pool.queues = {queue};
     policy.pools = {pool};
-    world.set(policy);
+    return policy;
+}
+
+// Two of three ranks are terminating and still at work, while their replacements wait: the
+// remaining work of the job decreases. With a cached score, an engine that continued had another
+// order than an engine that was restored from its image (found by simulation).
+TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_still_work) {
+    EngineWorld world;
+    world.set(shortest_first(PreemptionMode::shortest));
     world.add(node("a", 3));
     JobRecord record;
     record.uid = "job-uid";
@@ -69,16 +73,7 @@ TEST(ShortestFirstScore, decreases_while_terminating_ranks_of_a_waiting_job_stil
 TEST(ShortestFirstScore, an_unknown_run_time_is_shown_with_what_it_counts_as) {
     for (const PreemptionMode mode : {PreemptionMode::shortest, PreemptionMode::priority}) {
         EngineWorld world;
-        Policy policy;
-        PoolPolicy pool;
-        pool.name = "default";
-        pool.preemption.mode = mode;
-        QueuePolicy queue;
-        queue.name = "default";
-        queue.order = QueueOrder::shortest;
-        pool.queues = {queue};
-        policy.pools = {pool};
-        world.set(policy);
+        world.set(shortest_first(mode));
         world.add(node("a", 1));
         world.add(pod("runs", "runs", 1));
         world.run();

@@ -29,6 +29,14 @@ PodFacts web_replica(const std::string& name, std::int64_t gpus = 1) {
     return out;
 }
 
+// A pod that ends, and saves its work every ten seconds.
+PodFacts saving_replica(const std::string& name, std::int64_t gpus) {
+    PodFacts out = web_replica(name, gpus);
+    out.runs_to_end = true;
+    out.checkpoint_interval = Duration::seconds(10);
+    return out;
+}
+
 PodFacts urgent_pod(const std::string& name, std::int64_t gpus = 1) {
     PodFacts out = pod(name, name, gpus);
     out.priority = 50;
@@ -171,10 +179,7 @@ TEST(Churn, a_roll_back_is_counted_when_a_rank_is_deleted_and_once) {
 TEST(Churn, a_run_that_ended_before_its_pending_eviction_is_a_complete_run) {
     EngineWorld world;
     world.add(node("a", 8));
-    PodFacts low = web_replica("low", 8);
-    low.runs_to_end = true;
-    low.checkpoint_interval = Duration::seconds(10);
-    world.add(low);
+    world.add(saving_replica("low", 8));
     world.run();
     start_running(world, world.pods.at("low"));
     let_pass(world, Duration::seconds(100));
@@ -203,10 +208,7 @@ TEST(Churn, a_run_that_ended_before_its_pending_eviction_is_a_complete_run) {
 TEST(Churn, work_counts_from_a_start_that_is_reported_after_the_eviction_was_ordered) {
     EngineWorld world;
     world.add(node("a", 8));
-    PodFacts low = web_replica("low", 8);
-    low.runs_to_end = true;
-    low.checkpoint_interval = Duration::seconds(10);
-    world.add(low);
+    world.add(saving_replica("low", 8));
     world.run();
     let_pass(world, Duration::seconds(60));
     world.add(urgent_pod("u1", 8));

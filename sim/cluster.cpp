@@ -115,8 +115,11 @@ void Cluster::restore(const World& world, const std::vector<NodeFacts>& nodes, I
     }
     for (const World::Job& job : world.jobs) {
         add_workload(job.record);
-        workloads_.at(job.record.uid).deleted = job.deleting;
-        if (job.ranks > 0) workloads_.at(job.record.uid).ranks = job.ranks;
+        Workload& workload = workloads_.at(job.record.uid);
+        workload.deleted = job.deleting;
+        workload.paused = job.is_paused;
+        workload.is_changed = job.is_changed;
+        if (job.ranks > 0) workload.ranks = job.ranks;
     }
     restore_pods(world.pods);
     for (auto& [uid, pod] : pods_) restore_pod(pod, now);

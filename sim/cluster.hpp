@@ -94,6 +94,7 @@ private:
     void deliver(const CreateWorkload& effect, Instant now, Out& out);
     void deliver(const DeleteWorkload& effect, Instant now, Out& out);
     void deliver(const ResizeWorkload& effect, Instant now, Out& out);
+    void deliver(const UpdateWorkload& effect, Instant now, Out& out);
     void deliver(const ReportPending& effect, Instant now, Out& out);
     void deliver(const ReportStarted& effect, Instant now, Out& out);
     void deliver(const WakeAt& effect, Instant now, Out& out);
@@ -106,6 +107,7 @@ private:
     void add_workload(const JobRecord& job);
     void sync_workload(const std::string& uid, Instant now, Out& out);
     void resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out);
+    void stop_pods(const Workload& workload, Instant now, Out& out);
     void sync_training(Workload& workload, Instant now, Out& out);
     void finish_training(Workload& workload, Instant now, Out& out);
     void retire_training(Workload& workload, Instant now, Out& out);

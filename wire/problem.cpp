@@ -25,6 +25,7 @@ constexpr auto kRows = std::to_array<ErrorRow>({
     {ErrorCode::JobExists, 409, 4, "A job of that name exists"},
     {ErrorCode::JobNotFound, 404, 3, "There is no such job"},
     {ErrorCode::JobAmbiguous, 409, 4, "Several jobs have that name"},
+    {ErrorCode::ImmutableField, 409, 4, "The field cannot be changed in place"},
     {ErrorCode::PoolNotFound, 404, 3, "There is no such pool"},
     {ErrorCode::PoolEmpty, 409, 4, "The pool has no node"},
     {ErrorCode::QueueNotFound, 404, 3, "There is no such queue"},

@@ -107,6 +107,13 @@ std::string describe(const Event& event) {
             [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; },
             [](const MetricsObserved& e) {
                 return std::to_string(e.signals.size()) + " signals of jobs observed";
+            },
+            [](const JobUpdated& e) {
+                return std::string{to_string(e.change.kind)} + " job " + to_string(e.key) +
+                       (e.change.kind == JobChangeKind::scale
+                            ? " to " + std::to_string(e.change.replicas)
+                            : "") +
+                       (e.change.releases ? ", releasing its room" : "");
             }},
         event);
 }
@@ -140,7 +147,11 @@ std::string describe(const Effect& effect) {
                             std::to_string(e.from) + " to " + std::to_string(e.to) + ": " +
                             wording::cause_text(e.why);
                  },
-                 [](const DropDetails& e) { return "keep a summary of " + to_string(e.job); }},
+                 [](const DropDetails& e) { return "keep a summary of " + to_string(e.job); },
+                 [](const UpdateWorkload& e) {
+                     return "update " + number(e.id) + " " + to_string(e.job->spec.key) +
+                            (e.paused ? ", paused" : "");
+                 }},
         effect);
 }
 

@@ -197,6 +197,7 @@ bool EngineLoop::take_batch(std::vector<Input>& inputs,
 void EngineLoop::apply(const Input& input) {
     track_input(input.event);
     step(input);
+    if (const auto* change = std::get_if<JobUpdated>(&input.event)) note_applied(*change);
 }
 
 void EngineLoop::step(const Input& input) {
@@ -214,6 +215,8 @@ void EngineLoop::track_input(const Event& event) {
         leading_ = leadership->leading;
     } else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         arriving_.erase(submitted->job.spec.key);
+    } else if (const auto* change = std::get_if<JobUpdated>(&event)) {
+        check_change(*change);
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
         settle(*outcome);
     }
@@ -268,6 +271,7 @@ void EngineLoop::break_down(Error error) {
     }
     mailbox_.clear();
     arriving_.clear();
+    changing_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(*broken_);
     awaiting_workload_.clear();
     changed_.notify_all();

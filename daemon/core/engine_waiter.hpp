@@ -13,6 +13,7 @@ struct EngineLoop::Waiter {
     explicit Waiter(aio::Loop& loop) : answered(loop) {}
     ObjectKey key;
     bool needs_workload = false;
+    bool is_change = false;  // of a job that exists
     bool on_disk = false;
     bool in_cluster = false;
     std::optional<Result<void>> outcome;

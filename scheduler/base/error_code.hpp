@@ -25,6 +25,7 @@ namespace gpuctl {
     X(JobExists)              \
     X(JobNotFound)            \
     X(JobAmbiguous)           \
+    X(ImmutableField)         \
     X(PoolNotFound)           \
     X(PoolEmpty)              \
     X(QueueNotFound)          \

@@ -12,6 +12,7 @@
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/job/job_change.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/pod.hpp"
 
@@ -127,8 +128,24 @@ struct DropDetails {
 };
 BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))
 
+// Makes the object of a job what `job` says. It is patched if it is still the object of `job_uid`
+// (another uid: Conflict) and has not changed since the adapter read it. If `job` has another uid,
+// the object cannot be patched: it is deleted with its pods, then created for that uid.
+// -> WorkloadOutcome, a success if the object is so already; a failure for good has changed nothing.
+struct UpdateWorkload {
+    EffectId id{};
+    Epoch epoch{};
+    std::string job_uid;
+    JobKind kind = JobKind::training;  // of the object that exists
+    Boxed<JobRecord> job;              // always present
+    bool paused = false;               // it has no pods for now
+    WorkloadPart part = WorkloadPart::whole;
+    Instant deadline{};  // if it could not be sent by then, its outcome is "not done, retryable"
+};
+BOOST_DESCRIBE_STRUCT(UpdateWorkload, (), (id, epoch, job_uid, kind, job, paused, part, deadline))
+
 using Effect =
     std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending, ReportStarted,
-                 WakeAt, EvictPod, ResizeWorkload, DropDetails>;  // new alternatives go at the end
+                 WakeAt, EvictPod, ResizeWorkload, DropDetails, UpdateWorkload>;  // new alternatives go at the end
 
 }  // namespace gpuctl

@@ -11,6 +11,7 @@
 #include "scheduler/base/error_code.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
+#include "scheduler/model/job/job_change.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/node.hpp"
@@ -178,6 +179,16 @@ struct MetricsObserved {
 };
 BOOST_DESCRIBE_STRUCT(MetricsObserved, (), (signals))
 
+// A user changes a submitted job. Nothing changes if it is another job by now, or was changed since
+// the user read it. The object follows by UpdateWorkload.
+struct JobUpdated {
+    ObjectKey key;
+    std::string uid;             // of the job that is meant
+    std::uint64_t revision = 0;  // of the job as its user saw it; 0: whatever it is
+    JobChange change;
+};
+BOOST_DESCRIBE_STRUCT(JobUpdated, (), (key, uid, revision, change))
+
 // --- events of the daemon itself ---
 struct LeadershipChanged {
     bool leading = false;
@@ -198,7 +209,7 @@ using Event =
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
                  WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
                  WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved,
-                 MetricsObserved>;  // new ones at the end: journals store their positions
+                 MetricsObserved, JobUpdated>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

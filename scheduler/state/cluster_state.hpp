@@ -23,6 +23,7 @@
 #include "scheduler/state/nominations/nominations.hpp"
 #include "scheduler/state/pods/pods.hpp"
 #include "scheduler/state/run_times/run_times.hpp"
+#include "scheduler/state/seats/seats.hpp"
 #include "scheduler/state/session/session.hpp"
 #include "scheduler/state/signals/signals.hpp"
 #include "scheduler/state/tree/queue_tree.hpp"
@@ -67,6 +68,7 @@ public:
     Jobs jobs{*this};
     WaitingJobs waiting{*this};
     Workloads workloads{*this};
+    Seats seats{*this};
     Bindings bindings{*this};
     Gangs gangs{*this};
     Evictions evictions{*this};

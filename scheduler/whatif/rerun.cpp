@@ -65,6 +65,7 @@ private:
     void answer(const CreateWorkload& creation);
     void answer(const DeleteWorkload& deletion);
     void answer(const ResizeWorkload& resize);
+    void answer(const UpdateWorkload& update);
     void answer(const WakeAt& wake);
     void answer(const ReportPending&) {}
     void answer(const ReportStarted&) {}
@@ -146,6 +147,10 @@ void Player::recreate(const std::string& uid) {
 void Player::answer(const CreateWorkload& creation) {
     answers_.emplace_back(
         WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
+}
+
+void Player::answer(const UpdateWorkload& update) {
+    answers_.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
 }
 
 void Player::answer(const DeleteWorkload& deletion) {

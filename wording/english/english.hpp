@@ -84,6 +84,7 @@ std::string words(const fact::GrowthStopped& fact);
 std::string words(const fact::GrowthWithoutRoom& fact);
 std::string words(const fact::GrowthDelayed& fact);
 std::string words(const fact::GrowthUndecided& fact);
+std::string words(const fact::Paused& fact);
 
 // cause.cpp, without a separator: "preempted for job b", "room for more ranks is idle".
 std::string words(const std::string& sentence_of_an_older_version);

@@ -167,6 +167,7 @@ void Nodes::on(const NodeRemoved& event, EffectList&) {
     const PoolId pool = row.pool;
     const std::vector<bool> counted_before = classes_counted_in(state_, pool);
     state_.jobs.note_change(id);
+    state_.seats.lose_seats_on(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, -1);
     nodes_.base(id, {}).known = false;
     NodeFacts nameless;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/grammar_change.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -51,6 +52,16 @@ void set_job(CommandLine& line, std::string& word) {
 }
 
 constexpr const char* kJobNameMeaning = "job or pod name, also NAMESPACE/NAME";
+
+SharedGrammar shared_grammar() {
+    return {[](CLI::App& command, CommandLine& line) {
+                add_output(command, line, kDocumentsAndNames);
+            },
+            [](CLI::App& command, CommandLine& line, bool of_a_file) {
+                add_scope(command, line, of_a_file ? kWhereMade : kWhereLookedFor);
+            },
+            set_job};
+}
 
 void add_create(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
@@ -357,6 +368,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);
+    add_change_commands(*app, line, shared_grammar());
     add_logs(*app, line);
     add_version(*app, line);
     add_replay(*app, line);

@@ -17,12 +17,15 @@ struct CommandLine {
     std::string output = "table";
     bool json = false;
     std::vector<std::string> job_words;  // of delete, as they were typed
+    std::vector<std::string> change_words;  // of scale, update, pause, resume
 
     CreateOptions create;
     GetOptions get;
     DescribeOptions describe;
     ExplainOptions explain;
     DeleteOptions remove;
+    ApplyOptions apply;
+    ChangeOptions change;
     LogsOptions logs;
     WhatIfOptions what_if;
     PreviewOptions preview;

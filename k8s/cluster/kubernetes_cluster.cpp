@@ -145,7 +145,7 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
                    [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
-                   [](const UpdateWorkload&) {},
+                   [&](const UpdateWorkload& order) { parts.maker.update(order); },
                    [](const DropDetails&) {},  // users own these objects
                    [&](const ReportPending& report) {
                        parts.writer.want(report);

@@ -38,6 +38,7 @@ Result<std::string> workload_body(const JobRecord& job, const WorkloadSettings& 
 
 [[nodiscard]] bool needs_service(const JobSpec& spec);
 // The Service is garbage-collected with the workload: `owner_uid` is the uid of the applied object.
+// Empty: it has no owner, while its workload is created again.
 std::string service_body(const JobRecord& job, const WorkloadSettings& settings,
                          std::string_view owner_uid);
 

@@ -24,6 +24,8 @@ ObjectMark read_mark(std::string_view json, const LabelKeys& labels) {
         cursor.object([&](std::string_view key) {
             if (key == "uid") {
                 mark.uid = cursor.string();
+            } else if (key == "resourceVersion") {
+                mark.version = cursor.string();
             } else if (key == "labels") {
                 cursor.object([&](std::string_view label) {
                     const std::string_view value = cursor.string();
@@ -203,6 +205,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::read_object(std::string path, std:
     }
     const ObjectMark mark = read_mark(found->body, settings_.labels);
     step.uid = mark.uid;
+    step.version = mark.version;
     step.is_made_here = !mark.job_type.empty();
     step.ok = !job_uid.empty() && mark.job_uid == job_uid;
     co_return step;

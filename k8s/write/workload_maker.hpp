@@ -4,6 +4,8 @@
 //   create: PriorityClass exists -> name is free or ours -> apply the workload -> apply its Service
 //           with an ownerReference. Every step may be repeated, so a create whose answer was lost
 //           is run again; an object with our job's uid counts as created.
+//   update: the object is that of the job -> patch it with the version that was read -> its Service.
+//           An object that cannot be patched: a dry run of the new one -> delete -> create.
 //   remove: workload in the background, its Service, and pods that a lost parent left behind. Only
 //           objects with our labels are changed. An object that does not exist is a success.
 //
@@ -30,6 +32,7 @@ public:
     WorkloadMaker(aio::TaskGroup& group, Client& client, WorkloadSettings settings, Done done);
 
     void create(CreateWorkload order);
+    void update(UpdateWorkload order);  // workload_update.cpp
     void remove(DeleteWorkload order);
     // `may_delete`: whether the pod is known to have a controller that creates it again.
     void delete_pod(DeletePod order, bool may_delete);
@@ -48,13 +51,17 @@ private:
         std::string message;
         ErrorCode code = ErrorCode::ClusterUnavailable;
         std::string uid;            // of the object concerned
+        std::string version;        // its resourceVersion
         bool found = true;          // of a look-up
         bool is_made_here = false;  // the object was made for a job of ours
     };
     static Step failed(std::string what, const ApiError& error);
     static Step not_makeable(const Error& error);
+    static Step missing(const ObjectKey& key);
+    static Step of_another(const ObjectKey& key);
 
     aio::Task<void> run_create(CreateWorkload order);
+    aio::Task<void> run_update(UpdateWorkload order);
     aio::Task<void> run_remove(DeleteWorkload order);
     aio::Task<void> run_delete_pod(DeletePod order);
 
@@ -65,6 +72,10 @@ private:
     aio::Task<Step> check_service(JobRecord job);
     aio::Task<Step> read_object(std::string path, std::string job_uid);
     aio::Task<Step> apply(std::string path, std::string body, Epoch epoch, bool is_dry_run = false);
+
+    aio::Task<Step> change(UpdateWorkload order);
+    aio::Task<Step> make_again(UpdateWorkload order);
+    aio::Task<Step> rehearse(JobRecord job, Epoch epoch);  // a dry run under another name
 
     aio::Task<Step> remove_steps(DeleteWorkload order);
     // Deletes the object at `path` if it is ours; `found` says whether there was one.
@@ -82,6 +93,7 @@ private:
 // The owner of an object, from its JSON.
 struct ObjectMark {
     std::string uid;
+    std::string version;   // resourceVersion
     std::string job_uid;   // label prefix/job-uid
     std::string job_type;  // label prefix/job-type: on every object that we create
 };

@@ -27,6 +27,12 @@ aio::Task<net::HttpResponse> explain(Services& services, Call call);
 aio::Task<net::HttpResponse> create_job(Services& services, Call call);
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 
+// change.cpp, pause.cpp
+aio::Task<net::HttpResponse> apply_job(Services& services, Call call);
+aio::Task<net::HttpResponse> update_job(Services& services, Call call);
+aio::Task<net::HttpResponse> pause_job(Services& services, Call call);
+aio::Task<net::HttpResponse> resume_job(Services& services, Call call);
+
 // what_if.cpp
 aio::Task<net::HttpResponse> what_if(Services& services, Call call);
 aio::Task<net::HttpResponse> get_remedies(Services& services, Call call);

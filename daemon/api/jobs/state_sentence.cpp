@@ -44,6 +44,7 @@ std::string cause_of_failure(const JobView& job, const std::vector<core::JobEven
 }
 
 std::string pending_sentence(const JobView& job) {
+    if (job.paused && job.waiting) return wording::sentence(*job.waiting);
     if (job.pods.empty() && job.pods_wanted == 0) return "it requests no pods (replicas: 0)";
     if (job.pods.empty()) {
         return "its pods do not exist yet: " + (job.waiting

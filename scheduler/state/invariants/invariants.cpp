@@ -369,6 +369,7 @@ std::vector<Violation> verify(const ClusterState& state) {
     verify_budgets(state, found);
     verify_demand(state, found);
     verify_finished(state, found);
+    verify_seats(state, found);
     return found;
 }
 

@@ -42,6 +42,9 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
                     HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
                     HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+                    HelpCase{"apply", {"apply"}}, HelpCase{"diff", {"diff"}},
+                    HelpCase{"scale", {"scale"}}, HelpCase{"update", {"update"}},
+                    HelpCase{"pause", {"pause"}}, HelpCase{"resume", {"resume"}},
                     HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;

@@ -107,6 +107,10 @@ std::string describe(const Event& event) {
             [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; },
             [](const MetricsObserved& e) {
                 return std::to_string(e.signals.size()) + " signals of jobs observed";
+            },
+            [](const PolicyObjectsChanged& e) {
+                return "policy: " + std::to_string(e.put.size()) + " objects put, " +
+                       std::to_string(e.gone.size()) + " deleted";
             }},
         event);
 }

@@ -30,7 +30,8 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
                                             "WorkloadResizeOutcome",
                                             "DeviceClassObserved",
                                             "DeviceClassRemoved",
-                                            "MetricsObserved"};
+                                            "MetricsObserved",
+                                            "PolicyObjectsChanged"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kEffectNames[] = {

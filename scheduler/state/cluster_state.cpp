@@ -42,6 +42,7 @@ struct ClusterState::Router {
     void operator()(const DeviceClassObserved& event) const { state.nodes.on(event, effects); }
     void operator()(const DeviceClassRemoved& event) const { state.nodes.on(event, effects); }
     void operator()(const MetricsObserved& event) const { state.signals.on(event); }
+    void operator()(const PolicyObjectsChanged& event) const { state.policy_objects.on(event); }
     void operator()(const Plan&) const {}
 };
 

@@ -10,6 +10,7 @@
 #include "aio/task.hpp"
 #include "ports/event_sink.hpp"
 #include "ports/logs.hpp"
+#include "ports/policy_store.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -46,6 +47,9 @@ public:
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
+
+    // Assigns nodes to pools; null: their pools are what their labels say.
+    [[nodiscard]] virtual NodePools* node_pools() { return nullptr; }
 
     // Starts no new effects, waits for those in flight, and releases the leadership, so that
     // another gpuctld can lead before this one has closed its client connections. Reads continue.

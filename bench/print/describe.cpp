@@ -114,6 +114,10 @@ std::string describe(const Event& event) {
                             ? " to " + std::to_string(e.change.replicas)
                             : "") +
                        (e.change.releases ? ", releasing its room" : "");
+            },
+            [](const PolicyObjectsChanged& e) {
+                return "policy: " + std::to_string(e.put.size()) + " objects put, " +
+                       std::to_string(e.gone.size()) + " deleted";
             }},
         event);
 }

@@ -31,7 +31,8 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
                                             "DeviceClassObserved",
                                             "DeviceClassRemoved",
                                             "MetricsObserved",
-                                            "JobUpdated"};
+                                            "JobUpdated",
+                                            "PolicyObjectsChanged"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kEffectNames[] = {

@@ -28,17 +28,23 @@ namespace gpuctl {
     X(ImmutableField)         \
     X(PoolNotFound)           \
     X(PoolEmpty)              \
+    X(PoolInUse)              \
     X(QueueNotFound)          \
     X(NodeNotFound)           \
     X(NamespaceNotFound)      \
+    X(NamespaceNotManaged)    \
     X(NeverFits)              \
     X(QuotaExceeded)          \
+    X(QuotaNotFound)          \
+    X(QuotaExists)            \
     X(UseWebSocket)           \
     X(Unauthorized)           \
     X(Forbidden)              \
     X(Conflict)               \
     X(IdempotencyKeyReused)   \
     X(Gone)                   \
+    X(ManagedByFile)          \
+    X(NotSupportedHere)       \
     X(TooManyRequests)        \
     X(ClusterUnavailable)     \
     X(NotLeader)              \

@@ -17,6 +17,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/policy/policy_object.hpp"
 #include "scheduler/model/signal.hpp"
 
 namespace gpuctl {
@@ -189,6 +190,14 @@ struct JobUpdated {
 };
 BOOST_DESCRIBE_STRUCT(JobUpdated, (), (key, uid, revision, change))
 
+// Objects of the policy were made, changed or deleted, all of them together. The policy that
+// results comes as PolicyChanged.
+struct PolicyObjectsChanged {
+    std::vector<PolicyObject> put;
+    std::vector<PolicyObjectGone> gone;
+};
+BOOST_DESCRIBE_STRUCT(PolicyObjectsChanged, (), (put, gone))
+
 // --- events of the daemon itself ---
 struct LeadershipChanged {
     bool leading = false;
@@ -208,8 +217,9 @@ using Event =
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
                  WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved,
-                 MetricsObserved, JobUpdated>;  // new ones at the end: journals store their positions
+                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved,
+                 JobUpdated,
+                 PolicyObjectsChanged>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -43,6 +43,7 @@ struct ClusterState::Router {
     void operator()(const DeviceClassRemoved& event) const { state.nodes.on(event, effects); }
     void operator()(const MetricsObserved& event) const { state.signals.on(event); }
     void operator()(const JobUpdated& event) const { state.workloads.on(event, effects); }
+    void operator()(const PolicyObjectsChanged& event) const { state.policy_objects.on(event); }
     void operator()(const Plan&) const {}
 };
 

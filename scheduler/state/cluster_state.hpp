@@ -22,6 +22,7 @@
 #include "scheduler/state/nodes/nodes.hpp"
 #include "scheduler/state/nominations/nominations.hpp"
 #include "scheduler/state/pods/pods.hpp"
+#include "scheduler/state/policy_objects/policy_objects.hpp"
 #include "scheduler/state/run_times/run_times.hpp"
 #include "scheduler/state/seats/seats.hpp"
 #include "scheduler/state/session/session.hpp"
@@ -79,6 +80,7 @@ public:
     RunTimes run_times{*this};
     Maintenance maintenance{*this};
     Signals signals{*this};
+    PolicyObjects policy_objects;
 
 private:
     struct Router;

@@ -151,6 +151,7 @@ StateImage ClusterState::image() const {
     out.calendar = maintenance.calendar().clock;
     out.budgets = accounts.budgets().image(*this, session.event_time());
     out.signals = signals.image();
+    out.policy_objects = policy_objects.image();
     return out;
 }
 

@@ -14,6 +14,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/policy/policy_object.hpp"
 #include "scheduler/model/signal.hpp"
 #include "scheduler/state/jobs/finished_jobs.hpp"
 #include "scheduler/state/maintenance/calendar.hpp"
@@ -211,9 +212,10 @@ struct StateImage {
         finished_jobs;  // by key; the summaries of those that are not in `jobs`
     std::map<std::string, RemovedJobs> removed_jobs;
     std::pair<Instant, ObjectKey> removed_until;
-    std::vector<JobSignal> signals;  // by job and kind
+    std::vector<JobSignal> signals;              // by job and kind
     std::map<ObjectKey, ChangeRow> job_changes;  // of jobs that were changed
     std::map<ObjectKey, PauseRow> pauses;        // of jobs that are paused, or keep room
+    std::vector<PolicyObject> policy_objects;    // by key
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
@@ -221,6 +223,6 @@ BOOST_DESCRIBE_STRUCT(StateImage, (),
                        gang_notes, device_classes, churn, finished, look_again, beyond_guarantee,
                        nodes, pods, jobs, usage, run_times, promises, limits_kept, calendar,
                        budgets, ended_jobs, finished_jobs, removed_jobs, removed_until, signals,
-                       job_changes, pauses))
+                       job_changes, pauses, policy_objects))
 
 }  // namespace gpuctl

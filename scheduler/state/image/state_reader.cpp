@@ -66,6 +66,9 @@ Result<bool> StateReader::read() {
     if (const auto done = read_ended_jobs(); !done) return done.error();
     if (const auto done = read_usage(); !done) return done.error();
     if (!state_.signals.restore(image_.signals, {})) return damaged("a signal is of no job");
+    if (!state_.policy_objects.restore(std::move(image_.policy_objects), {})) {
+        return damaged("an object of the policy is not one");
+    }
     state_.session.restore(image_, {});
     state_.jobs.restore_next_arrival(image_.next_arrival, {});
     state_.maintenance.restore_clock(image_.calendar, {});

@@ -54,13 +54,12 @@ void set_job(CommandLine& line, std::string& word) {
 constexpr const char* kJobNameMeaning = "job or pod name, also NAMESPACE/NAME";
 
 SharedGrammar shared_grammar() {
-    return {[](CLI::App& command, CommandLine& line) {
-                add_output(command, line, kDocumentsAndNames);
-            },
-            [](CLI::App& command, CommandLine& line, bool of_a_file) {
-                add_scope(command, line, of_a_file ? kWhereMade : kWhereLookedFor);
-            },
-            set_job};
+    return {
+        [](CLI::App& command, CommandLine& line) { add_output(command, line, kDocumentsAndNames); },
+        [](CLI::App& command, CommandLine& line, bool of_a_file) {
+            add_scope(command, line, of_a_file ? kWhereMade : kWhereLookedFor);
+        },
+        set_job};
 }
 
 void add_create(CLI::App& app, CommandLine& line) {

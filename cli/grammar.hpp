@@ -16,7 +16,7 @@ struct CommandLine {
     ConnectionOptions connection;
     std::string output = "table";
     bool json = false;
-    std::vector<std::string> job_words;  // of delete, as they were typed
+    std::vector<std::string> job_words;     // of delete, as they were typed
     std::vector<std::string> change_words;  // of scale, update, pause, resume
 
     CreateOptions create;

@@ -9,7 +9,8 @@ constexpr std::int64_t kReplicasMax = 1'000'000;
 constexpr const char* kChangedJob = "exact name of the job, also NAMESPACE/NAME";
 
 void add_apply(CLI::App& app, CommandLine& line, const SharedGrammar& shared) {
-    CLI::App* command = app.add_subcommand("apply", "create jobs, or change them to what a file says");
+    CLI::App* command =
+        app.add_subcommand("apply", "create jobs, or change them to what a file says");
     command->footer(
         "Examples:\n"
         "  gpuctl apply -f chat.yaml\n"
@@ -66,8 +67,8 @@ CLI::App* add_change(CLI::App& app, CommandLine& line, const SharedGrammar& shar
     command->callback([&line, set_job = shared.set_job, run, name] {
         const bool has_kind = line.change_words.size() == 2;
         if (has_kind && line.change_words.front() != "job" && line.change_words.front() != "jobs")
-            throw CLI::ValidationError(name, "one job is changed at a time: gpuctl " + name +
-                                                 " NAME");
+            throw CLI::ValidationError(name,
+                                       "one job is changed at a time: gpuctl " + name + " NAME");
         line.change.job = line.change_words.back();
         set_job(line, line.change.job);
         line.change.format = format_of(line);
@@ -123,7 +124,7 @@ void add_change_commands(CLI::App& app, CommandLine& line, const SharedGrammar& 
         "  gpuctl pause llm-sft                       its GPUs stay reserved for it\n"
         "  gpuctl pause llm-sft --release             its GPUs are free for other jobs\n"
         "  gpuctl resume llm-sft");
-    pause->add_flag("--release", line.change.release, "free its GPUs; it has to wait for others");
+    pause->add_flag("--release", line.change.release, "free its GPUs for other jobs");
     CLI::App* resume =
         add_change(app, line, shared, "resume", "start the pods of a paused job again", run_resume);
     resume->footer(

@@ -49,9 +49,8 @@ void print_applied(const nlohmann::json& body, bool is_dry_run) {
 }
 
 std::string shown_value(const nlohmann::json& value) {
-    return value.is_string()
-               ? printable(value.get_ref<const std::string&>())
-               : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return value.is_string() ? printable(value.get_ref<const std::string&>())
+                             : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // "  - environment.image: a" and "  + environment.image: b".
@@ -92,9 +91,8 @@ struct Applied {
     void answered(const std::string& file, const nlohmann::json& body) {
         ++done;
         if (text_of(body, "action") != "unchanged") ++different;
-        nlohmann::json entry{{"file", file},
-                             {"kind", text_of(body, "kind")},
-                             {"action", text_of(body, "action")}};
+        nlohmann::json entry{
+            {"file", file}, {"kind", text_of(body, "kind")}, {"action", text_of(body, "action")}};
         entry["results"] = nlohmann::json::array({body});
         results.push_back(std::move(entry));
     }
@@ -121,14 +119,12 @@ aio::Task<void> apply_document(Connection& connection, const ApplyOptions& optio
     const bool is_dry_run = options.dry_run || options.is_diff;
     // A difference is shown whether or not the job could be changed to it.
     const bool is_recreated = options.recreate || options.is_diff;
-    const std::string target =
-        "/api/v1/jobs/" + net::percent_encode(applied_name(part)) +
-        query({{"namespace", connection.options().namespace_name},
-               {"strict", options.strict ? "true" : ""},
-               {"dryRun", is_dry_run ? "true" : ""},
-               {"recreate", is_recreated ? "true" : ""}});
-    const std::string type =
-        part.file.ends_with(".json") ? "application/json" : "application/yaml";
+    const std::string target = "/api/v1/jobs/" + net::percent_encode(applied_name(part)) +
+                               query({{"namespace", connection.options().namespace_name},
+                                      {"strict", options.strict ? "true" : ""},
+                                      {"dryRun", is_dry_run ? "true" : ""},
+                                      {"recreate", is_recreated ? "true" : ""}});
+    const std::string type = part.file.ends_with(".json") ? "application/json" : "application/yaml";
     Result<net::HttpResponse> answer =
         co_await connection.exchange("PUT", target, std::move(part.text), type);
     if (!answer) {

@@ -21,11 +21,10 @@ int print_changed(const ChangeOptions& options, const nlohmann::json& body) {
 
 aio::Task<int> send_change(Connection& connection, ChangeOptions options, std::string verb,
                            std::string step, nlohmann::json body) {
-    const std::string target =
-        "/api/v1/jobs/" + net::percent_encode(options.job) + step +
-        query({{"namespace", connection.options().namespace_name}});
-    const Result<Reply> reply = co_await connection.call(std::move(verb), target, body.dump(),
-                                                         "application/json");
+    const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + step +
+                               query({{"namespace", connection.options().namespace_name}});
+    const Result<Reply> reply =
+        co_await connection.call(std::move(verb), target, body.dump(), "application/json");
     if (!reply) co_return report(reply.error(), options.format);
     if (!is_document(options.format)) print_warnings("warning", reply->body);
     co_return print_changed(options, reply->body);
@@ -44,8 +43,8 @@ nlohmann::json common_body(const ChangeOptions& options) {
 aio::Task<int> run_scale(Connection& connection, ChangeOptions options) {
     nlohmann::json body = common_body(options);
     body["replicas"] = *options.replicas;
-    const int code = co_await send_change(connection, std::move(options), "PATCH", "/scale",
-                                          std::move(body));
+    const int code =
+        co_await send_change(connection, std::move(options), "PATCH", "/scale", std::move(body));
     co_return code;
 }
 
@@ -64,15 +63,15 @@ aio::Task<int> run_update(Connection& connection, ChangeOptions options) {
 aio::Task<int> run_pause(Connection& connection, ChangeOptions options) {
     nlohmann::json body = common_body(options);
     if (options.release) body["release"] = true;
-    const int code = co_await send_change(connection, std::move(options), "POST", "/pause",
-                                          std::move(body));
+    const int code =
+        co_await send_change(connection, std::move(options), "POST", "/pause", std::move(body));
     co_return code;
 }
 
 aio::Task<int> run_resume(Connection& connection, ChangeOptions options) {
     nlohmann::json body = common_body(options);
-    const int code = co_await send_change(connection, std::move(options), "POST", "/resume",
-                                          std::move(body));
+    const int code =
+        co_await send_change(connection, std::move(options), "POST", "/resume", std::move(body));
     co_return code;
 }
 

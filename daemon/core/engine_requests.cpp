@@ -4,6 +4,7 @@
 
 #include "daemon/core/engine_waiter.hpp"
 #include "daemon/diagnostics/log.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::core {
 
@@ -117,10 +118,10 @@ aio::Task<Result<void>> EngineLoop::change(JobUpdated change, aio::Deadline dead
 void EngineLoop::check_change(const JobUpdated& change) {
     const auto found = changing_.find(change.key);
     if (found == changing_.end()) return;
-    const Result<bool> accepted = engine_.state().workloads.check_change(change);
-    if (accepted) return;
+    const ChangeRefusal refused = engine_.state().workloads.check_change(change);
+    if (refused.is_accepted()) return;
     awaiting_workload_.erase(to_string(change.key));
-    found->second->answer(accepted.error());
+    found->second->answer(wording::error_of(change, refused));
     changing_.erase(found);
 }
 

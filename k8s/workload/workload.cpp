@@ -177,11 +177,12 @@ std::string service_body(const JobRecord& job, const WorkloadSettings& settings,
     }
     // Without blockOwnerDeletion: it affects foreground deletion only, and some clusters require
     // permissions on the owner's finalizers to set it.
-    if (!owner_uid.empty()) metadata["ownerReferences"] = Json::array({{{"apiVersion", paths.api_version},
-                                                {"kind", paths.kind},
-                                                {"name", spec.key.name},
-                                                {"uid", owner_uid},
-                                                {"controller", true}}});
+    if (!owner_uid.empty())
+        metadata["ownerReferences"] = Json::array({{{"apiVersion", paths.api_version},
+                                                    {"kind", paths.kind},
+                                                    {"name", spec.key.name},
+                                                    {"uid", owner_uid},
+                                                    {"controller", true}}});
     Json service;
     if (is_gang(spec)) {
         service = {{"clusterIP", "None"},

@@ -51,8 +51,8 @@ Result<UpdateBody> update_body(const UpdateWorkload& order, const WorkloadSettin
     const bool is_job = order.job->spec.kind == JobKind::training;
     UpdateBody out;
     if (order.part != WorkloadPart::whole || is_job) {
-        Json merged = merge_of(order, settings,
-                               object["metadata"].value("annotations", Json::object()));
+        Json merged =
+            merge_of(order, settings, object["metadata"].value("annotations", Json::object()));
         merged["metadata"]["resourceVersion"] = resource_version;
         out.content_type = kMergePatch;
         out.text = text_of(merged);

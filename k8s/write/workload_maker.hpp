@@ -4,7 +4,8 @@
 //   create: PriorityClass exists -> name is free or ours -> apply the workload -> apply its Service
 //           with an ownerReference. Every step may be repeated, so a create whose answer was lost
 //           is run again; an object with our job's uid counts as created.
-//   update: the object is that of the job -> patch it with the version that was read -> its Service.
+//   update: the object is that of the job -> patch it with the version that was read -> its
+//   Service.
 //           An object that cannot be patched: a dry run of the new one -> delete -> create.
 //   remove: workload in the background, its Service, and pods that a lost parent left behind. Only
 //           objects with our labels are changed. An object that does not exist is a success.

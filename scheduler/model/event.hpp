@@ -212,14 +212,12 @@ BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())
 
-using Event =
-    std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
-                 CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
-                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
-                 WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved,
-                 JobUpdated,
-                 PolicyObjectsChanged>;  // new ones at the end: journals store their positions
+using Event = std::variant<
+    NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved, CacheSynced,
+    JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome, PodDeleteOutcome, WorkloadOutcome,
+    LeadershipChanged, WokeUp, Plan, WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
+    WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved, JobUpdated,
+    PolicyObjectsChanged>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -61,8 +61,7 @@ struct Agree {
     }
     // No controller creates or removes pods here.
     void operator()(const UpdateWorkload& update) const {
-        answers.emplace_back(
-            WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
+        answers.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
     }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}

@@ -22,10 +22,8 @@ bool would_leave_a_seat(const ClusterState& state, const PodRow& pod) {
 
 PauseWorld::PauseWorld(std::uint64_t seed)
     : rng_(seed),
-      simulation_(settings(seed),
-                  [this](const Engine& engine, const Input& input, const std::vector<Effect>&) {
-                      observe(engine, input);
-                  }) {}
+      simulation_(settings(seed), [this](const Engine& engine, const Input& input,
+                                         const std::vector<Effect>&) { observe(engine, input); }) {}
 
 SimulationSettings PauseWorld::settings(std::uint64_t seed) {
     SimulationSettings out;
@@ -116,8 +114,7 @@ void PauseWorld::remember(const ClusterState& state) {
                            job.workload.state == WorkloadState::created;
         known_[key] = {job.change.revision, keeps, job.seats.size()};
         for (const PodId pod : job.pods) {
-            if (would_leave_a_seat(state, state.pod(pod)))
-                bound_[state.pod(pod).facts.uid] = key;
+            if (would_leave_a_seat(state, state.pod(pod))) bound_[state.pod(pod).facts.uid] = key;
         }
     }
 }

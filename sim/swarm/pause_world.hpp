@@ -54,7 +54,8 @@ private:
 
     Rng rng_;
     std::map<ObjectKey, Known> known_;
-    std::map<std::string, ObjectKey> bound_;  // by uid: pods that would leave a seat, and their jobs
+    std::map<std::string, ObjectKey>
+        bound_;  // by uid: pods that would leave a seat, and their jobs
     std::map<std::string, NodeFacts> nodes_;
     std::map<std::string, NodeFacts> nodes_away_;
     std::uint64_t jobs_ = 0;

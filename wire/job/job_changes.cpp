@@ -14,21 +14,17 @@ using Json = nlohmann::ordered_json;
 struct Rule {
     bool training;
     bool notebook;
-    bool service;  // inference and compute
+    bool service;            // inference and compute
     std::string_view field;  // with all below it; the first rule that matches counts
 };
 
 // A Job's pod template is immutable, so of a training job only what its pods do not show can
 // change; Deployments and StatefulSets replace their pods. Volume claims keep their size and class.
 constexpr Rule kRules[] = {
-    {false, false, false, "kind"},
-    {false, false, false, "job.name"},
-    {false, false, false, "job.namespace"},
-    {true, true, true, "job.description"},
-    {true, true, true, "version"},
-    {false, true, true, "storage.workdirs"},
-    {false, false, false, "storage"},
-    {false, true, true, ""},
+    {false, false, false, "kind"},          {false, false, false, "job.name"},
+    {false, false, false, "job.namespace"}, {true, true, true, "job.description"},
+    {true, true, true, "version"},          {false, true, true, "storage.workdirs"},
+    {false, false, false, "storage"},       {false, true, true, ""},
 };
 
 bool is_below(std::string_view field, std::string_view root) {

@@ -79,17 +79,15 @@ Json change_json(const Wanted& wanted, std::uint64_t revision) {
 
 // The job of exactly this name, if it is there and was created by gpuctl.
 std::optional<JobView> job_to_change(Services& services, const ObjectKey& key) {
-    Result<JobView> found =
-        find_job(services.engine.listing(), key.namespace_name, key.name);
+    Result<JobView> found = find_job(services.engine.listing(), key.namespace_name, key.name);
     if (!found || shown_name(found->key) != key.name || !found->kind || found->never_made)
         return std::nullopt;
     return std::move(*found);
 }
 
 Error has_ended(const ObjectKey& key) {
-    return make_error(ErrorCode::Conflict,
-                      "change job " + to_string(key) +
-                          ": it has ended; delete it, then create it again");
+    return make_error(ErrorCode::Conflict, "change job " + to_string(key) +
+                                               ": it has ended; delete it, then create it again");
 }
 
 std::optional<Error> refusal_of(Services& services, const Wanted& wanted) {
@@ -105,10 +103,10 @@ std::optional<Error> refusal_of(Services& services, const Wanted& wanted) {
             if (change.is_in_place) continue;
             std::string pointer = "/" + change.field;
             std::replace(pointer.begin(), pointer.end(), '.', '/');
-            error.details.push_back(
-                {{pointer, 0, 0},
-                 "cannot be changed from " + (change.from.empty() ? "nothing" : change.from) +
-                     " to " + (change.to.empty() ? "nothing" : change.to)});
+            error.details.push_back({{pointer, 0, 0},
+                                     "cannot be changed from " +
+                                         (change.from.empty() ? "nothing" : change.from) + " to " +
+                                         (change.to.empty() ? "nothing" : change.to)});
         }
         return error;
     }
@@ -137,14 +135,14 @@ JobUpdated event_of(const Wanted& wanted) {
 aio::Task<net::HttpResponse> carry_out(Services& services, Call call, Wanted wanted) {
     if (std::optional<Error> refused = services.engine.refusal())
         co_return problem_reply(with_cause(services, *refused), call);
-    const bool is_stale =
-        wanted.body.revision != 0 && wanted.body.revision != wanted.revision_now;
+    const bool is_stale = wanted.body.revision != 0 && wanted.body.revision != wanted.revision_now;
     if (is_stale) {
-        const Result<bool> why = services.engine.state().workloads.check_change(event_of(wanted));
-        if (!why) co_return problem_reply(why.error(), call, wanted.warnings);
+        const JobUpdated event = event_of(wanted);
+        const ChangeRefusal refused = services.engine.state().workloads.check_change(event);
+        if (!refused.is_accepted())
+            co_return problem_reply(wording::error_of(event, refused), call, wanted.warnings);
     }
-    if (wanted.changes.empty())
-        co_return json_reply(200, change_json(wanted, wanted.revision_now));
+    if (wanted.changes.empty()) co_return json_reply(200, change_json(wanted, wanted.revision_now));
     if (std::optional<Error> refused = refusal_of(services, wanted))
         co_return problem_reply(*refused, call, wanted.warnings);
     if (wanted.body.dry_run) co_return json_reply(200, change_json(wanted, wanted.revision_now));
@@ -257,8 +255,7 @@ aio::Task<net::HttpResponse> apply_job(Services& services, Call call) {
     if (there->record == nullptr) co_return problem_reply(has_ended(key), call, warnings);
     Wanted wanted{*there->record, there->revision, std::move(*body), {}, std::move(warnings)};
     wanted.changes = wire::changes_between(wanted.before.spec, wanted.body.job.spec);
-    net::HttpResponse response =
-        co_await carry_out(services, std::move(call), std::move(wanted));
+    net::HttpResponse response = co_await carry_out(services, std::move(call), std::move(wanted));
     co_return response;
 }
 
@@ -280,8 +277,7 @@ aio::Task<net::HttpResponse> update_job(Services& services, Call call) {
     if (!body) co_return problem_reply(body.error(), call, wanted.warnings);
     wanted.body = std::move(*body);
     wanted.changes = wire::changes_between(wanted.before.spec, wanted.body.job.spec);
-    net::HttpResponse response =
-        co_await carry_out(services, std::move(call), std::move(wanted));
+    net::HttpResponse response = co_await carry_out(services, std::move(call), std::move(wanted));
     co_return response;
 }
 

@@ -72,8 +72,7 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
                                        "choose another name";
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                     ": it already exists and is " +
-                                                    existing->status +
-                                                    help);
+                                                    existing->status + help);
     }
     const std::optional<Refusal> never = preflight(state, spec);
     return never ? std::optional{wording::error_of(*never)} : std::nullopt;
@@ -88,12 +87,10 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     std::vector<Detail> warnings;
     Result<JobBody> body_read = read_job(services, call, warnings);
     if (!body_read) co_return problem_reply(body_read.error(), call, warnings);
-    net::HttpResponse response =
-        co_await store_job(services, std::move(call), std::move(*body_read), std::move(warnings),
-                           std::move(key));
+    net::HttpResponse response = co_await store_job(
+        services, std::move(call), std::move(*body_read), std::move(warnings), std::move(key));
     co_return response;
 }
-
 
 // The answer to a repeated request, or a refusal; nullopt: continue.
 std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& call,

@@ -81,7 +81,8 @@ Result<Incoming> read_body(const Call& call) {
         if (!known) {
             return make_error(
                 ErrorCode::BadRequest,
-                "read the body: it must be {\"yamlContent\": text, \"dryRun\": true or false}, of a "
+                "read the body: it must be {\"yamlContent\": text, \"dryRun\": true or false}, of "
+                "a "
                 "change also \"recreate\": true or false and \"resourceVersion\": text; \"" +
                     name + "\" is not valid");
         }

@@ -66,9 +66,8 @@ void add_ended_pods(const FinishedJob& job, Json& pods, Json& names) {
 // Null unless it is paused, or keeps room since it was.
 Json pause_json(const JobView& job) {
     if (!job.paused && job.seats == 0) return Json{};
-    return {{"paused", job.paused},        {"releases", job.releases},
-            {"gpus", gpus_json(job.gpus_kept)}, {"pods", job.seats},
-            {"nodes", job.seat_nodes},     {"podsLost", job.seats_lost}};
+    return {{"paused", job.paused}, {"releases", job.releases}, {"gpus", gpus_json(job.gpus_kept)},
+            {"pods", job.seats},    {"nodes", job.seat_nodes},  {"podsLost", job.seats_lost}};
 }
 
 // Members that a row does not have.

@@ -48,8 +48,9 @@ Result<JobView> job_to_pause(Services& services, const Call& call, const char* d
     const std::string name = std::string{doing} + " job " + to_string(job->key) + ": ";
     if (!job->kind)
         return make_error(ErrorCode::Conflict,
-                          name + "it was not created by gpuctl; suspend the object that created "
-                                 "it (kubectl)");
+                          name +
+                              "it was not created by gpuctl; suspend the object that created "
+                              "it (kubectl)");
     if (job->record == nullptr)
         return make_error(ErrorCode::Conflict, name + "it has ended; there is nothing to " + doing);
     return job;
@@ -106,8 +107,8 @@ aio::Task<net::HttpResponse> pause_job(Services& services, Call call) {
     const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
     Result<void> done = co_await services.engine.change(std::move(event), deadline);
     if (!done) co_return problem_reply(with_cause(services, done.error()), call);
-    co_return json_reply(
-        200, pause_answer(key, revision + 1, "paused", "update", std::move(message)));
+    co_return json_reply(200,
+                         pause_answer(key, revision + 1, "paused", "update", std::move(message)));
 }
 
 aio::Task<net::HttpResponse> resume_job(Services& services, Call call) {
@@ -133,8 +134,8 @@ aio::Task<net::HttpResponse> resume_job(Services& services, Call call) {
     const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
     Result<void> done = co_await services.engine.change(std::move(event), deadline);
     if (!done) co_return problem_reply(with_cause(services, done.error()), call);
-    co_return json_reply(
-        200, pause_answer(key, revision + 1, "resumed", "update", std::move(message)));
+    co_return json_reply(200,
+                         pause_answer(key, revision + 1, "resumed", "update", std::move(message)));
 }
 
 }  // namespace gpuctl::api

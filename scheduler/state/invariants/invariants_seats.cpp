@@ -43,10 +43,9 @@ void verify_seats(const ClusterState& state, std::vector<Violation>& found) {
         verify_job(state, key, id, found);
         listed += state.job(id).seats.size();
     }
-    const auto seats = std::count_if(state.pods.rows().begin(), state.pods.rows().end(),
-                                     [](const PodRow& pod) {
-                                         return !pod.facts.uid.empty() && Seats::is_seat(pod);
-                                     });
+    const auto seats = std::count_if(
+        state.pods.rows().begin(), state.pods.rows().end(),
+        [](const PodRow& pod) { return !pod.facts.uid.empty() && Seats::is_seat(pod); });
     if (static_cast<std::size_t>(seats) != listed)
         found.push_back({"I26", "a seat belongs to no job"});
 }

@@ -117,7 +117,7 @@ std::vector<Placement> Seats::seats_for(const JobRow& job, const Readiness& read
                                         std::vector<PodId>& used) const {
     std::vector<Placement> round;
     std::vector<PodId> free = job.seats;
-    const auto take = [&](PodId id, bool same_rank) {
+    const auto assign_seat = [&](PodId id, bool same_rank) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         const auto found = std::find_if(free.begin(), free.end(), [&](PodId seat_id) {
             const PodRow& seat = state_.pods.rows()[seat_id.value()];
@@ -132,9 +132,9 @@ std::vector<Placement> Seats::seats_for(const JobRow& job, const Readiness& read
     };
     std::vector<PodId> without;
     for (const PodId pod : ready.pods) {
-        if (!take(pod, true)) without.push_back(pod);
+        if (!assign_seat(pod, true)) without.push_back(pod);
     }
-    for (const PodId pod : without) (void)take(pod, false);
+    for (const PodId pod : without) (void)assign_seat(pod, false);
     return round;
 }
 
@@ -149,7 +149,8 @@ void Seats::settle(JobId id, EffectList& effects) {
     if (!ready.can_be_tried()) return;
     std::vector<PodId> used;
     const std::vector<Placement> round = seats_for(job, ready, used);
-    // With room for a part of a gang, or for other pods than it has now, it queues as other jobs do.
+    // With room for a part of a gang, or for other pods than it has now, it queues as other jobs
+    // do.
     const bool is_enough =
         !round.empty() && static_cast<std::int64_t>(round.size()) >= ready.ranks_at_once();
     if (!is_enough) return forget(id);

@@ -27,8 +27,7 @@ TEST(Apply, says_what_it_did_and_to_which_fields) {
     const auto outcome = server.run({"apply", "-f", file_of(kChat), "-n", "team-a"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.request_line, "PUT /api/v1/jobs/chat?namespace=team-a HTTP/1.1");
-    EXPECT_EQ(outcome.out,
-              "inference team-a/chat updated (environment.image, resources.gpu)\n");
+    EXPECT_EQ(outcome.out, "inference team-a/chat updated (environment.image, resources.gpu)\n");
 }
 
 TEST(Apply, a_dry_run_says_what_would_happen) {
@@ -38,9 +37,9 @@ TEST(Apply, a_dry_run_says_what_would_happen) {
         {"recreate", "would be deleted and created again"},
         {"unchanged", "unchanged"}};
     for (const auto& [action, words] : cases) {
-        CannedServer server{200, kJson,
-                            R"({"jobId":"chat","namespace":"n","kind":"inference","action":")" +
-                                action + R"("})"};
+        CannedServer server{
+            200, kJson,
+            R"({"jobId":"chat","namespace":"n","kind":"inference","action":")" + action + R"("})"};
         const auto outcome = server.run({"apply", "-f", file_of(kChat), "--dry-run"});
         EXPECT_EQ(outcome.request_line, "PUT /api/v1/jobs/chat?dryRun=true HTTP/1.1");
         EXPECT_EQ(outcome.out, "inference n/chat " + words + "\n");
@@ -79,8 +78,7 @@ TEST(Diff, shows_each_field_and_ends_with_1_if_something_differs) {
     CannedServer server{200, kJson, kUpdated};
     const auto outcome = server.run({"diff", "-f", file_of(kChat)});
     EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_EQ(outcome.request_line,
-              "PUT /api/v1/jobs/chat?dryRun=true&recreate=true HTTP/1.1");
+    EXPECT_EQ(outcome.request_line, "PUT /api/v1/jobs/chat?dryRun=true&recreate=true HTTP/1.1");
     EXPECT_EQ(outcome.out,
               "inference team-a/chat differs:\n"
               "  - environment.image: a:1\n"
@@ -113,11 +111,10 @@ TEST(Change, each_command_has_its_address_and_prints_the_sentence_of_the_answer)
 }
 
 TEST(Change, wrong_words_are_refused_before_asking) {
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"scale", "chat"},
-          {"scale", "chat", "--replicas", "-1"},
-          {"update", "chat", "--priority", "urgent"},
-          {"pause", "a", "b"}}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"scale", "chat"},
+                                                  {"scale", "chat", "--replicas", "-1"},
+                                                  {"update", "chat", "--priority", "urgent"},
+                                                  {"pause", "a", "b"}}) {
         CannedServer server{200, kJson, "{}"};
         const auto outcome = server.run(words);
         EXPECT_EQ(outcome.exit_code, 2) << words[0];

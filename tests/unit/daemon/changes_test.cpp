@@ -9,9 +9,8 @@ namespace {
 
 std::string service_yaml(const std::string& name, int replicas, const std::string& image = "a:1",
                          const std::string& more = "") {
-    return "kind: inference\nversion: v0.1\njob: {name: " + name +
-           "}\nenvironment: {image: \"" + image + "\"}\nservice: {replicas: " +
-           std::to_string(replicas) +
+    return "kind: inference\nversion: v0.1\njob: {name: " + name + "}\nenvironment: {image: \"" +
+           image + "\"}\nservice: {replicas: " + std::to_string(replicas) +
            ", port: 8000}\nresources: {pool: training, gpu: 1, cpu: 1, memory: 1Gi}\n" + more;
 }
 
@@ -23,15 +22,14 @@ aio::Task<nlohmann::json> put(Daemon& daemon, std::string name, std::string yaml
     co_return parsed(answer);
 }
 
-aio::Task<nlohmann::json> post(Daemon& daemon, std::string verb, std::string path,
-                               std::string body, int status) {
+aio::Task<nlohmann::json> post(Daemon& daemon, std::string verb, std::string path, std::string body,
+                               int status) {
     net::HttpResponse answer = co_await daemon.call(std::move(verb), "/api/v1/jobs/" + path,
                                                     std::move(body), "application/json");
     EXPECT_EQ(answer.status, status) << answer.body;
     co_return parsed(answer);
 }
 
-// D1, D2
 aio::Task<void> apply_twice(Daemon& daemon) {
     nlohmann::json made = co_await put(daemon, "chat", service_yaml("chat", 1), 201);
     EXPECT_EQ(made["action"], "create");
@@ -75,7 +73,7 @@ aio::Task<void> apply_fixed_fields(Daemon& daemon) {
     EXPECT_NE(fixed["message"].get<std::string>().find("resources.gpu"), std::string::npos);
     EXPECT_NE(fixed["message"].get<std::string>().find("--recreate"), std::string::npos);
     EXPECT_EQ(fixed["errors"][0]["pointer"], "/resources/gpu");
-    // D6: what is wrong or never fits changes nothing, with --recreate either.
+    // What is wrong or never fits changes nothing, with --recreate either.
     (void)co_await put(daemon, "llm", training_yaml("llm", 99), 409, "?recreate=true");
     (void)co_await put(daemon, "llm", "kind: training\njob: {name: llm}\n", 400, "?recreate=true");
     net::HttpResponse after = co_await daemon.get("/api/v1/jobs/llm");
@@ -196,14 +194,13 @@ aio::Task<void> update_fields(Daemon& daemon) {
     (void)co_await put(daemon, "chat", service_yaml("chat", 1), 201);
     bool runs = co_await daemon.until_status("chat", "Running");
     EXPECT_TRUE(runs);
-    nlohmann::json scaled =
-        co_await post(daemon, "PATCH", "chat/scale", R"({"replicas":3})", 200);
+    nlohmann::json scaled = co_await post(daemon, "PATCH", "chat/scale", R"({"replicas":3})", 200);
     EXPECT_EQ(scaled["action"], "update");
-    nlohmann::json stale = co_await post(daemon, "PATCH", "chat",
-                                         R"({"image":"b:1","resourceVersion":"1"})", 409);
+    nlohmann::json stale =
+        co_await post(daemon, "PATCH", "chat", R"({"image":"b:1","resourceVersion":"1"})", 409);
     EXPECT_EQ(stale["error"], "Conflict");
-    nlohmann::json updated = co_await post(daemon, "PATCH", "chat",
-                                           R"({"image":"b:1","resourceVersion":"2"})", 200);
+    nlohmann::json updated =
+        co_await post(daemon, "PATCH", "chat", R"({"image":"b:1","resourceVersion":"2"})", 200);
     EXPECT_EQ(updated["changes"][0]["field"], "environment.image");
     nlohmann::json wrong = co_await post(daemon, "PATCH", "chat", R"({"gpu":8})", 400);
     EXPECT_EQ(wrong["error"], "BadRequest");
@@ -213,8 +210,7 @@ aio::Task<void> update_fields(Daemon& daemon) {
     (void)co_await post(daemon, "PATCH", "none/scale", R"({"replicas":1})", 404);
     net::HttpResponse made = co_await daemon.create(training_yaml("llm", 1));
     EXPECT_EQ(made.status, 201);
-    nlohmann::json training =
-        co_await post(daemon, "PATCH", "llm/scale", R"({"replicas":2})", 409);
+    nlohmann::json training = co_await post(daemon, "PATCH", "llm/scale", R"({"replicas":2})", 409);
     EXPECT_EQ(training["error"], "ImmutableField");
 }
 

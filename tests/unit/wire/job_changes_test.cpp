@@ -49,14 +49,12 @@ TEST(JobChanges, each_kind_changes_in_place_what_its_object_can) {
         const char* field;
         bool training, notebook, service;
     };
-    for (const Case& one : {Case{"job.description", true, true, true},
-                            Case{"environment.image", false, true, true},
-                            Case{"resources.gpu", false, true, true},
-                            Case{"service.replicas", false, true, true},
-                            Case{"storage.workdirs", false, true, true},
-                            Case{"storage.data.size", false, false, false},
-                            Case{"kind", false, false, false},
-                            Case{"job.namespace", false, false, false}}) {
+    for (const Case& one :
+         {Case{"job.description", true, true, true}, Case{"environment.image", false, true, true},
+          Case{"resources.gpu", false, true, true}, Case{"service.replicas", false, true, true},
+          Case{"storage.workdirs", false, true, true},
+          Case{"storage.data.size", false, false, false}, Case{"kind", false, false, false},
+          Case{"job.namespace", false, false, false}}) {
         EXPECT_EQ(is_in_place(JobKind::training, one.field), one.training) << one.field;
         EXPECT_EQ(is_in_place(JobKind::notebook, one.field), one.notebook) << one.field;
         EXPECT_EQ(is_in_place(JobKind::inference, one.field), one.service) << one.field;

@@ -133,17 +133,16 @@ TEST_F(WorkloadUpdate, a_size_is_one_patch_of_the_object_that_was_read) {
     const auto outcome =
         update(order_of(JobKind::inference, WorkloadPart::size), object_of("job-uid"), 200);
     EXPECT_TRUE(outcome.done) << outcome.message;
-    EXPECT_EQ(writes(),
-              (std::vector<std::string>{"PATCH " + kObject + "?fieldManager=gpuctl"}));
+    EXPECT_EQ(writes(), (std::vector<std::string>{"PATCH " + kObject + "?fieldManager=gpuctl"}));
 }
 
 TEST_F(WorkloadUpdate, all_of_a_service_is_applied_with_its_service_and_nothing_is_deleted) {
     const auto outcome =
         update(order_of(JobKind::inference, WorkloadPart::whole), object_of("job-uid"), 200);
     EXPECT_TRUE(outcome.done) << outcome.message;
-    EXPECT_EQ(writes(), (std::vector<std::string>{
-                            "PATCH " + kObject + "?fieldManager=gpuctl&force=true",
-                            "PATCH " + kService + "?fieldManager=gpuctl"}));
+    EXPECT_EQ(writes(),
+              (std::vector<std::string>{"PATCH " + kObject + "?fieldManager=gpuctl&force=true",
+                                        "PATCH " + kService + "?fieldManager=gpuctl"}));
 }
 
 TEST_F(WorkloadUpdate, the_object_of_another_job_is_not_touched) {

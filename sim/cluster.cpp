@@ -74,13 +74,8 @@ void Cluster::apply(const SimInput& input, Instant now, Out& out) {
                         [&](const NodeCordoned& cordoned) {
                             const auto found = nodes_.find(cordoned.name);
                             if (found == nodes_.end()) return;
-                            NodeFacts& facts = found->second.facts;
-                            const Taint taint{"node.kubernetes.io/unschedulable", "",
-                                              TaintEffect::no_schedule};
-                            std::erase(facts.taints, taint);
-                            if (cordoned.cordoned) facts.taints.push_back(taint);
-                            facts.unschedulable = cordoned.cordoned;
-                            out.push_back(NodeObserved{facts});
+                            set_cordon(found->second.facts, cordoned.cordoned);
+                            out.push_back(NodeObserved{found->second.facts});
                         },
                         [&](const NodeLeaves& leaves) { remove_node(leaves.name, now_, out); },
                         [&](const ContainerKilled& killed) {
@@ -112,6 +107,10 @@ void Cluster::restore(const World& world, const std::vector<NodeFacts>& nodes, I
         node.facts.unschedulable = known.unschedulable;
         node.facts.taints = known.taints;
         node.facts.created_at = known.created_at;
+        for (const std::string& key : known.changed_labels) {
+            const auto label = known.labels.find(key);
+            set_label(node.facts, key, label == known.labels.end() ? nullptr : &label->second);
+        }
     }
     for (const World::Job& job : world.jobs) {
         add_workload(job.record);

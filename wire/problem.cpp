@@ -31,6 +31,8 @@ constexpr auto kRows = std::to_array<ErrorRow>({
     {ErrorCode::PoolInUse, 409, 4, "Jobs use the pool"},
     {ErrorCode::QueueNotFound, 404, 3, "There is no such queue"},
     {ErrorCode::NodeNotFound, 404, 3, "There is no such node"},
+    {ErrorCode::LabelConflict, 409, 4, "The label has another value"},
+    {ErrorCode::LabelNotFound, 404, 3, "The node has no such label"},
     {ErrorCode::NamespaceNotFound, 404, 3, "There is no such namespace"},
     {ErrorCode::NamespaceNotManaged, 403, 4, "gpuctl does not manage the namespace"},
     {ErrorCode::NeverFits, 409, 4, "The request can never fit"},

@@ -118,6 +118,14 @@ std::string describe(const Event& event) {
             [](const PolicyObjectsChanged& e) {
                 return "policy: " + std::to_string(e.put.size()) + " objects put, " +
                        std::to_string(e.gone.size()) + " deleted";
+            },
+            [](const NodeChangeRequested& e) {
+                return "request " + e.request + " to change node " + e.change.node;
+            },
+            [](const NodeChangeOutcome& e) {
+                constexpr std::string_view names[] = {"changed", "refused", "failed"};
+                return "answer " + number(e.effect) + " " + result_name(names, e.result) +
+                       " node " + e.node + in_brackets(e.message);
             }},
         event);
 }
@@ -155,6 +163,12 @@ std::string describe(const Effect& effect) {
                  [](const UpdateWorkload& e) {
                      return "update " + number(e.id) + " " + to_string(e.job->spec.key) +
                             (e.paused ? ", paused" : "");
+                 },
+                 [](const ChangeNode& e) {
+                     std::string out = "change " + number(e.id) + " node " + e.change.node;
+                     for (const auto& [key, value] : e.change.set) out += " " + key + "=" + value;
+                     for (const std::string& key : e.change.remove) out += " " + key + "-";
+                     return out;
                  }},
         effect);
 }

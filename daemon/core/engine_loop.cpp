@@ -217,6 +217,10 @@ void EngineLoop::track_input(const Event& event) {
         arriving_.erase(submitted->job.spec.key);
     } else if (const auto* change = std::get_if<JobUpdated>(&event)) {
         check_change(*change);
+    } else if (const auto* node = std::get_if<NodeChangeRequested>(&event)) {
+        check_change(*node);
+    } else if (const auto* changed = std::get_if<NodeChangeOutcome>(&event)) {
+        settle(*changed);
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
         settle(*outcome);
     }
@@ -274,6 +278,8 @@ void EngineLoop::break_down(Error error) {
     changing_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(*broken_);
     awaiting_workload_.clear();
+    for (const auto& [request, waiter] : changing_nodes_) waiter->answer(*broken_);
+    changing_nodes_.clear();
     changed_.notify_all();
 }
 
@@ -305,6 +311,8 @@ aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
     mailbox_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
     awaiting_workload_.clear();
+    for (const auto& [request, waiter] : changing_nodes_) waiter->answer(stopping);
+    changing_nodes_.clear();
     const bool joined = co_await tasks_.join(deadline);
     // The journal is closed next: no write may be in progress.
     const bool replica_ended = co_await replica_.stop(deadline);

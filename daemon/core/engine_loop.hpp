@@ -86,6 +86,10 @@ public:
     // Answered once the change is on disk and carried out in the cluster, or refused by it. Errors:
     // those of submit(), and JobNotFound, Conflict, ImmutableField.
     aio::Task<Result<void>> change(JobUpdated change, aio::Deadline deadline);
+    // Answered once the change is on disk and the cluster has carried it out, and the state shows
+    // it; or once it was refused. Errors: those of submit(), and NodeNotFound, LabelConflict,
+    // Conflict, ValidationFailed, Forbidden.
+    aio::Task<Result<void>> change_node(NodeChange change, aio::Deadline deadline);
     void change_policy(Policy policy);
 
     // Runs `work` on another thread, with an engine that took the same inputs: the answer is about
@@ -148,6 +152,8 @@ private:
     void settle(const WorkloadOutcome& outcome);
     void check_change(const JobUpdated& change);
     void note_applied(const JobUpdated& change);
+    void check_change(const NodeChangeRequested& change);
+    void settle(const NodeChangeOutcome& outcome);
     void break_down(Error error);
     void tend_journal();
     void rolled(const Result<void>& done, bool snapshot_due);
@@ -189,6 +195,8 @@ private:
     std::set<ObjectKey> arriving_;        // submits in the mailbox: not yet visible in the state
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
     std::map<ObjectKey, std::shared_ptr<Waiter>> changing_;  // changes in the mailbox
+    // By request: effects of jobs and of nodes may have had the same ids, in other terms.
+    std::unordered_map<std::string, std::shared_ptr<Waiter>> changing_nodes_;
     std::size_t waiters_open_ = 0;
 
     std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists everything

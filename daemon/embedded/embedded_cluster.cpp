@@ -43,6 +43,7 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
     sink_ = &sink;
     const Instant now = clock();
     record(now, Advanced{});
+    cluster_.name_topology(settings_.topology_labels);
     cluster_.restore(
         world_,
         make_nodes(settings_.nodes, settings_.cluster.label_prefix, settings_.topology_labels),

@@ -31,6 +31,8 @@ namespace gpuctl {
     X(PoolInUse)              \
     X(QueueNotFound)          \
     X(NodeNotFound)           \
+    X(LabelConflict)          \
+    X(LabelNotFound)          \
     X(NamespaceNotFound)      \
     X(NamespaceNotManaged)    \
     X(NeverFits)              \

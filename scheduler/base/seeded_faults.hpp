@@ -394,6 +394,10 @@ namespace gpuctl {
       "Pauses: the room that a paused job keeps is not stored.") \
     X(take_stale_changes, \
       "Changes: a change of a job that was changed meanwhile is accepted.") \
+    X(forget_open_node_changes, \
+      "Nodes: a new term does not resend unanswered changes of nodes.") \
+    X(send_node_changes_together, \
+      "Nodes: several changes of a node are carried out at the same time.") \
     X(strand_gpus_by_pod_slots, \
       "Packing: pods without GPUs take the last pod slots of nodes with idle GPUs.")
 // clang-format on

@@ -15,6 +15,7 @@
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/node.hpp"
+#include "scheduler/model/node_change.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy/policy.hpp"
 #include "scheduler/model/policy/policy_object.hpp"
@@ -198,6 +199,29 @@ struct PolicyObjectsChanged {
 };
 BOOST_DESCRIBE_STRUCT(PolicyObjectsChanged, (), (put, gone))
 
+// A user changes a node. Changes of the same node are carried out one after another.
+struct NodeChangeRequested {
+    std::string request;  // its own name, never used again
+    NodeChange change;
+};
+BOOST_DESCRIBE_STRUCT(NodeChangeRequested, (), (request, change))
+
+enum class NodeChangeResult : std::uint8_t {
+    changed,  // or so already
+    refused,  // nothing has changed: the node is gone or another one, a label differs, forbidden
+    failed    // it may be changed
+};
+BOOST_DESCRIBE_ENUM(NodeChangeResult, changed, refused, failed)
+struct NodeChangeOutcome {
+    EffectId effect{};
+    std::string request;
+    std::string node;
+    NodeChangeResult result = NodeChangeResult::failed;
+    ErrorCode code = ErrorCode::ClusterUnavailable;  // unless it is changed
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(NodeChangeOutcome, (), (effect, request, node, result, code, message))
+
 // --- events of the daemon itself ---
 struct LeadershipChanged {
     bool leading = false;
@@ -212,12 +236,14 @@ BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())
 
-using Event = std::variant<
-    NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved, CacheSynced,
-    JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome, PodDeleteOutcome, WorkloadOutcome,
-    LeadershipChanged, WokeUp, Plan, WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-    WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved, JobUpdated,
-    PolicyObjectsChanged>;  // new ones at the end: journals store their positions
+using Event =
+    std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
+                 CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
+                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
+                 WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
+                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved,
+                 JobUpdated, PolicyObjectsChanged, NodeChangeRequested,
+                 NodeChangeOutcome>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -19,6 +19,7 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/jobs/jobs.hpp"
 #include "scheduler/state/maintenance/maintenance.hpp"
+#include "scheduler/state/node_changes/node_changes.hpp"
 #include "scheduler/state/nodes/nodes.hpp"
 #include "scheduler/state/nominations/nominations.hpp"
 #include "scheduler/state/pods/pods.hpp"
@@ -81,6 +82,7 @@ public:
     Maintenance maintenance{*this};
     Signals signals{*this};
     PolicyObjects policy_objects;
+    NodeChanges node_changes{*this};
 
 private:
     struct Router;

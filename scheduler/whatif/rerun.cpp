@@ -66,6 +66,7 @@ private:
     void answer(const DeleteWorkload& deletion);
     void answer(const ResizeWorkload& resize);
     void answer(const UpdateWorkload& update);
+    void answer(const ChangeNode& change);
     void answer(const WakeAt& wake);
     void answer(const ReportPending&) {}
     void answer(const ReportStarted&) {}
@@ -151,6 +152,11 @@ void Player::answer(const CreateWorkload& creation) {
 
 void Player::answer(const UpdateWorkload& update) {
     answers_.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
+}
+
+void Player::answer(const ChangeNode& change) {
+    answers_.emplace_back(NodeChangeOutcome{change.id, change.request, change.change.node,
+                                            NodeChangeResult::changed, {}, ""});
 }
 
 void Player::answer(const DeleteWorkload& deletion) {

@@ -63,6 +63,10 @@ struct Agree {
     void operator()(const UpdateWorkload& update) const {
         answers.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
     }
+    void operator()(const ChangeNode& change) const {
+        answers.emplace_back(NodeChangeOutcome{change.id, change.request, change.change.node,
+                                               NodeChangeResult::changed, {}, ""});
+    }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
     void operator()(const DropDetails&) const {}

@@ -98,6 +98,7 @@ std::string words(const cause::DueEarlier& cause);
 std::string words(const cause::GangLacksRanks& cause);
 std::string words(const cause::GangRestarts& cause);
 std::string words(const cause::NodeUnhealthy& cause);
+std::string words(const cause::NodeDrained& cause);
 std::string words(const cause::WindowCloses& cause);
 std::string words(const cause::ShrunkFor& cause);
 std::string words(const cause::StartsWithAllRanks& cause);

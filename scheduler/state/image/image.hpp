@@ -18,6 +18,7 @@
 #include "scheduler/model/signal.hpp"
 #include "scheduler/state/jobs/finished_jobs.hpp"
 #include "scheduler/state/maintenance/calendar.hpp"
+#include "scheduler/state/node_changes/open_change.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_times/run_time_history.hpp"
 
@@ -216,6 +217,7 @@ struct StateImage {
     std::map<ObjectKey, ChangeRow> job_changes;  // of jobs that were changed
     std::map<ObjectKey, PauseRow> pauses;        // of jobs that are paused, or keep room
     std::vector<PolicyObject> policy_objects;    // by key
+    std::vector<OpenNodeChange> node_changes;    // in the order of their requests
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
@@ -223,6 +225,6 @@ BOOST_DESCRIBE_STRUCT(StateImage, (),
                        gang_notes, device_classes, churn, finished, look_again, beyond_guarantee,
                        nodes, pods, jobs, usage, run_times, promises, limits_kept, calendar,
                        budgets, ended_jobs, finished_jobs, removed_jobs, removed_until, signals,
-                       job_changes, pauses, policy_objects))
+                       job_changes, pauses, policy_objects, node_changes))
 
 }  // namespace gpuctl

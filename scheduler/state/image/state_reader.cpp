@@ -69,6 +69,9 @@ Result<bool> StateReader::read() {
     if (!state_.policy_objects.restore(std::move(image_.policy_objects), {})) {
         return damaged("an object of the policy is not one");
     }
+    if (!state_.node_changes.restore(std::move(image_.node_changes), {})) {
+        return damaged("two changes of a node are carried out at the same time");
+    }
     state_.session.restore(image_, {});
     state_.jobs.restore_next_arrival(image_.next_arrival, {});
     state_.maintenance.restore_clock(image_.calendar, {});

@@ -167,8 +167,8 @@ void History::on_effect(const Effect& effect, Instant now) {
 
 void History::on_update(const UpdateWorkload& update, Instant now) {
     const ObjectKey& key = update.job->spec.key;
-    const auto note = [&](const char* reason, const char* message) {
-        add(key, {now, now, false, reason, job_object(key), message});
+    const auto note = [&](const char* reason, std::string message) {
+        add(key, {now, now, false, reason, job_object(key), std::move(message)});
     };
     if (update.job->uid != update.job_uid) {
         of_job(key).uid_replaced = update.job_uid;
@@ -176,7 +176,9 @@ void History::on_update(const UpdateWorkload& update, Instant now) {
     }
     if (update.part == WorkloadPart::whole) return note("Updated", "its object is changed");
     if (update.paused) return note("Paused", "its pods stop until it is resumed");
-    note("Resized", "it is resumed, or has another number of replicas");
+    const JobSpec& spec = update.job->spec;
+    if (spec.kind == JobKind::training) return note("Resumed", "its pods start again");
+    note("Scaled", "to " + std::to_string(spec.service.replicas) + " replicas");
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {

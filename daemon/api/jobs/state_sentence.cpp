@@ -44,7 +44,6 @@ std::string cause_of_failure(const JobView& job, const std::vector<core::JobEven
 }
 
 std::string pending_sentence(const JobView& job) {
-    if (job.paused && job.waiting) return wording::sentence(*job.waiting);
     if (job.pods.empty() && job.pods_wanted == 0) return "it requests no pods (replicas: 0)";
     if (job.pods.empty()) {
         return "its pods do not exist yet: " + (job.waiting
@@ -67,6 +66,7 @@ std::string state_sentence(const JobView& job, const std::vector<core::JobEvent>
     if (job.status == "Failed") {
         return "it failed" + at_time("at", job.finished_at) + ": " + cause_of_failure(job, events);
     }
+    if (job.paused && job.waiting) return wording::sentence(*job.waiting);
     if (job.status == "Terminating") {
         return "it is being deleted; " + pods_text(std::ssize(job.pods)) + " left";
     }

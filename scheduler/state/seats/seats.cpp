@@ -65,9 +65,12 @@ void Seats::undo(JobId id, bool was_paused) {
 // What the watch shows may be older than our own change, until it has shown that once.
 void Seats::note_workload(JobId id, const WorkloadFacts& facts) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (!is_paused(job) || job.workload.due || job.workload.in_flight) return;
+    if (facts.phase == WorkloadPhase::complete || facts.phase == WorkloadPhase::failed)
+        return forget(id);  // it ended before its pods could stop
+    if (!is_paused(job)) return;
     const bool has_pods = facts.phase == WorkloadPhase::active && facts.replicas != 0;
-    if (has_pods && job.pause.was_seen) return resume(id);
+    const bool is_ours = job.workload.due || job.workload.in_flight;
+    if (has_pods && job.pause.was_seen && !is_ours) return resume(id);
     if (!has_pods) state_.jobs.rows().pause(id, {}).was_seen = true;
 }
 

@@ -129,6 +129,7 @@ void Workloads::undo_change(JobId id) {
     ChangeRow& change = state_.jobs.rows().change(id, {});
     change.part = WorkloadPart::none;
     if (!change.before) return;
+    state_.jobs.rows().workload(id, {}).message.clear();  // the job is not in trouble
     const JobRecord before = *change.before;
     change.before.reset();
     take_record(id, before);

@@ -1,6 +1,6 @@
 // Why a change of a job is not accepted: what was tried, to what, and what to do.
 
-#include "wording/wording.hpp"
+#include "wording/change_refusal.hpp"
 
 namespace gpuctl::wording {
 namespace {

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "scheduler/base/result.hpp"
-#include "scheduler/model/event.hpp"
 #include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
 #include "scheduler/model/explanation/refusal_facts.hpp"
-#include "scheduler/model/job/change_refusal.hpp"
 
 namespace gpuctl::wording {
 
@@ -30,8 +28,6 @@ std::string sentence(const ChangeEffect& effect);
 
 // Why a job is not accepted.
 Error error_of(const Refusal& refusal);
-// Why a change of a job is not accepted.
-Error error_of(const JobUpdated& change, const ChangeRefusal& refusal);
 
 // Why the pods of a half-bound gang are deleted.
 std::string rollback_text();

@@ -10,8 +10,10 @@
 #include "daemon/api/jobs/job_body.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "daemon/api/jobs/store_job.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
 #include "wire/job/job_changes.hpp"
 #include "wire/job/job_document.hpp"
+#include "wording/change_refusal.hpp"
 #include "wording/wording.hpp"
 
 namespace gpuctl::api {
@@ -138,7 +140,7 @@ aio::Task<net::HttpResponse> carry_out(Services& services, Call call, Wanted wan
     const bool is_stale = wanted.body.revision != 0 && wanted.body.revision != wanted.revision_now;
     if (is_stale) {
         const JobUpdated event = event_of(wanted);
-        const ChangeRefusal refused = services.engine.state().workloads.check_change(event);
+        const ChangeRefusal refused = check_change(services.engine.state(), event);
         if (!refused.is_accepted())
             co_return problem_reply(wording::error_of(event, refused), call, wanted.warnings);
     }

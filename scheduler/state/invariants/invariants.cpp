@@ -7,6 +7,7 @@
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/invariants/invariants_models.hpp"
 #include "scheduler/state/invariants/invariants_ports.hpp"
+#include "scheduler/state/invariants/invariants_seats.hpp"
 
 namespace gpuctl {
 

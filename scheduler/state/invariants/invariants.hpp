@@ -16,11 +16,10 @@ struct Violation {
 
 std::vector<Violation> verify(const ClusterState& state);
 // Parts of it: invariants_evictions.cpp, invariants_budgets.cpp, invariants_demand.cpp,
-// invariants_finished.cpp, invariants_seats.cpp.
+// invariants_finished.cpp.
 void verify_evictions(const ClusterState& state, std::vector<Violation>& found);
 void verify_budgets(const ClusterState& state, std::vector<Violation>& found);
 void verify_demand(const ClusterState& state, std::vector<Violation>& found);
 void verify_finished(const ClusterState& state, std::vector<Violation>& found);
-void verify_seats(const ClusterState& state, std::vector<Violation>& found);
 
 }  // namespace gpuctl

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/invariants/invariants.hpp"
+#include "scheduler/state/invariants/invariants_seats.hpp"
 
 namespace gpuctl {
 namespace {

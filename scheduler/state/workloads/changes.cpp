@@ -6,7 +6,7 @@
 
 #include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/waiting/wait_target.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
 
 namespace gpuctl {
 namespace {
@@ -22,11 +22,11 @@ bool has_other_sizes(const JobSpec& a, const JobSpec& b) {
 
 }  // namespace
 
-ChangeRefusal Workloads::check_change(const JobUpdated& event) const {
-    const JobId id = state_.jobs.find_job(event.key);
-    const bool has_summary = state_.jobs.finished_jobs().find(event.key) != nullptr;
+ChangeRefusal check_change(const ClusterState& state, const JobUpdated& event) {
+    const JobId id = state.jobs.find_job(event.key);
+    const bool has_summary = state.jobs.finished_jobs().find(event.key) != nullptr;
     if (!id.exists()) return {has_summary ? ChangeBar::ended : ChangeBar::unknown, 0, ""};
-    const JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state.jobs.rows()[id.value()];
     ChangeRefusal out{ChangeBar::none, job.change.revision + 1, ""};
     const auto refuse = [&out](ChangeBar bar) {
         out.bar = bar;
@@ -54,7 +54,7 @@ ChangeRefusal Workloads::check_change(const JobUpdated& event) const {
 }
 
 void Workloads::on(const JobUpdated& event, EffectList& effects) {
-    if (!check_change(event).is_accepted()) return;
+    if (!gpuctl::check_change(state_, event).is_accepted()) return;
     const JobId id = state_.jobs.find_job(event.key);
     const JobRow& job = state_.jobs.rows()[id.value()];
     ChangeRow& change = state_.jobs.rows().change(id, {});

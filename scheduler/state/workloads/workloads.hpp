@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "scheduler/base/result.hpp"
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
-#include "scheduler/model/job/change_refusal.hpp"
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
@@ -35,7 +35,7 @@ public:
     void forget_answer(JobId id);
     void note_resize(JobId id, std::string message);
     // Whether the engine would accept the change (changes.cpp).
-    [[nodiscard]] ChangeRefusal check_change(const JobUpdated& event) const;
+    [[nodiscard]] Result<bool> check_change(const JobUpdated& event) const;
     void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }

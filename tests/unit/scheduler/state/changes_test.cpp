@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/engine/views.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
 #include "support/engine_world.hpp"
 #include "wording/wording.hpp"
 
@@ -232,7 +233,7 @@ TEST_F(Changes, a_change_without_an_answer_is_sent_again_in_a_new_term) {
 TEST_F(Changes, a_change_of_what_was_changed_since_it_was_read_is_ignored) {
     pause();
     const JobUpdated stale = update(JobChangeKind::resume, 1);
-    EXPECT_EQ(world.engine.state().workloads.check_change(stale).bar, ChangeBar::stale);
+    EXPECT_EQ(check_change(world.engine.state(), stale).bar, ChangeBar::stale);
     world.send(stale);
     EXPECT_TRUE(Seats::is_paused(row()));
     world.send(update(JobChangeKind::resume, 2));
@@ -270,7 +271,7 @@ TEST_F(Changes, a_job_whose_pods_do_not_come_back_keeps_its_seats_only_for_a_whi
 TEST_F(Changes, training_jobs_have_no_replicas_to_scale) {
     JobUpdated event = update(JobChangeKind::scale);
     event.change.replicas = 3;
-    EXPECT_EQ(world.engine.state().workloads.check_change(event).bar, ChangeBar::no_replicas);
+    EXPECT_EQ(check_change(world.engine.state(), event).bar, ChangeBar::no_replicas);
 }
 
 TEST_F(Changes, a_job_that_is_created_again_is_sent_with_both_uids) {
@@ -330,7 +331,7 @@ TEST_F(ServiceChanges, a_change_while_another_one_is_carried_out_is_refused) {
     event.change.replicas = 5;
     world.send(event);
     event.change.replicas = 6;
-    EXPECT_EQ(world.engine.state().workloads.check_change(event).bar, ChangeBar::busy);
+    EXPECT_EQ(check_change(world.engine.state(), event).bar, ChangeBar::busy);
     world.send(event);
     EXPECT_EQ(row().record->spec.service.replicas, 5);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/grammar_nodes.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -357,6 +358,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);
+    add_node_commands(*app, line);
     add_logs(*app, line);
     add_version(*app, line);
     add_replay(*app, line);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/nodes.hpp"
 
 namespace gpuctl::cli {
 
@@ -24,6 +25,7 @@ struct CommandLine {
     ExplainOptions explain;
     DeleteOptions remove;
     LogsOptions logs;
+    NodeOptions nodes;
     WhatIfOptions what_if;
     PreviewOptions preview;
     VersionOptions version;

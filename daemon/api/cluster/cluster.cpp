@@ -8,7 +8,6 @@
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/http/selection.hpp"
 #include "daemon/api/jobs/shapes.hpp"
-#include "wire/label_key.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -19,33 +18,6 @@ std::string_view without_prefix(std::string_view label) {
 }
 
 constexpr std::size_t kJobsOfPoolMax = 1'000;
-
-// `?label=`: a key, or a key and its value.
-struct LabelFilter {
-    std::string written;  // the key as it was written; empty: every node
-    std::string key;
-    std::optional<std::string> value;
-    [[nodiscard]] bool accepts(const NodeFacts& node) const {
-        if (written.empty()) return true;
-        auto label = node.labels.find(written);
-        if (label == node.labels.end()) label = node.labels.find(key);
-        return label != node.labels.end() && (!value || label->second == *value);
-    }
-};
-
-Result<LabelFilter> label_filter_of(const Services& services, const Call& call) {
-    LabelFilter filter;
-    const std::string_view text = call.query("label");
-    const std::size_t equals = text.find('=');
-    filter.written = text.substr(0, equals);
-    if (equals != text.npos) filter.value = std::string{text.substr(equals + 1)};
-    if (text.empty()) return filter;
-    const auto key = wire::read_label_key(filter.written, services.settings.label_prefix);
-    // A reserved key may be read, though not written.
-    filter.key = key ? key->key : filter.written;
-    if (key || filter.written.find('/') != filter.written.npos) return filter;
-    return while_doing("read label=" + std::string{text.substr(0, 80)}, key.error());
-}
 
 bool holds_node(const ClusterState& state, PodId id) {
     const PodRow& pod = state.pod(id);
@@ -136,8 +108,6 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
     const std::string_view gpu_type = without_prefix(call.query("gpuType"));
     const std::string_view status = call.query("status");
     if (const auto bad = bad_node_status(status)) return problem_reply(*bad, call);
-    const Result<LabelFilter> label = label_filter_of(services, call);
-    if (!label) return problem_reply(label.error(), call);
     const std::int64_t first = (page->number - 1) * page->size;
     std::int64_t total = 0;
     Json items = Json::array();
@@ -146,28 +116,9 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
         if (!state.node(id).known || (!pool->empty() && facts.pool != *pool)) continue;
         if (!gpu_type.empty() && !equal_without_case(facts.gpu_model, gpu_type)) continue;
         if (!status.empty() && !equal_without_case(node_status(state, id), status)) continue;
-        if (!label->accepts(facts)) continue;
         const bool is_shown = total >= first && total < first + page->size;
         ++total;
         if (is_shown) items.push_back(node_row(*find_node(state, name)));
-    }
-    return json_reply(200, page_json(*page, total, std::move(items)));
-}
-
-net::HttpResponse list_gpu_details(Services& services, const Call& call) {
-    const Result<Page> page = page_of(call);
-    if (!page) return problem_reply(page.error(), call);
-    const ClusterState& state = services.engine.state();
-    const std::int64_t first = (page->number - 1) * page->size;
-    std::int64_t total = 0;
-    Json items = Json::array();
-    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
-        if (!state.node(id).known) continue;
-        const bool is_shown = total >= first && total < first + page->size;
-        ++total;
-        if (!is_shown) continue;
-        Json gpus = gpu_details(*find_node(state, name));
-        items.push_back({{"nodeName", name}, {"gpuCount", gpus.size()}, {"gpus", std::move(gpus)}});
     }
     return json_reply(200, page_json(*page, total, std::move(items)));
 }

@@ -41,11 +41,11 @@ Result<Batch> batch_in_query(const Call& call) {
 }
 
 Result<Batch> batch_in_body(const Call& call) {
-    const Result<Json> body = object_of(call, {"nodeNames", "key", "value", "overwrite"});
+    const Result<JsonBody> body = object_of(call, {"nodeNames", "key", "value", "overwrite"});
     if (!body) return body.error();
     Batch batch;
-    const auto names = body->find("nodeNames");
-    if (names == body->end() || !names->is_array())
+    const auto names = body->object.find("nodeNames");
+    if (names == body->object.end() || !names->is_array())
         return make_error(ErrorCode::ValidationFailed,
                           "the body needs \"nodeNames\", a list of strings");
     for (const Json& name : *names) {

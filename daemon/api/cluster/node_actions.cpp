@@ -19,7 +19,7 @@ struct PoolMove {
 };
 
 Result<PoolMove> pool_move_of(const Call& call) {
-    const Result<Json> body = object_of(call, {"pool", "move"});
+    const Result<JsonBody> body = object_of(call, {"pool", "move"});
     if (!body) return body.error();
     Result<std::string> pool = text_in(*body, "pool");
     if (!pool) return pool.error();

@@ -1,4 +1,4 @@
-// Labels of nodes: what they are, and what changes them.
+// Labels of nodes: what they are, and what changes them; and their GPUs.
 
 #include <map>
 #include <set>
@@ -47,7 +47,8 @@ net::HttpResponse get_node_labels(Services& services, const Call& call) {
     if (node == nullptr) return problem_reply(unknown_node(name), call);
     Json labels = Json::object();
     for (const auto& [key, value] : node->labels) labels[key] = value;
-    return json_reply(200, {{"node", name}, {"nodeName", name}, {"labels", std::move(labels)}});
+    return json_reply(200, {{"node", name}, {"nodeName", name}, {"labels", std::move(labels)},
+                            {"prefix", services.settings.label_prefix}});
 }
 
 net::HttpResponse get_node_label(Services& services, const Call& call) {
@@ -102,15 +103,37 @@ net::HttpResponse list_label_of_nodes(Services& services, const Call& call) {
 }
 
 net::HttpResponse list_gpu_labels(Services& services, const Call& call) {
-    return page_of_nodes(services, call, [](const NodeFacts& node) -> Json {
-        Json labels = Json::array();
+    const std::string ours = services.settings.label_prefix + "/";
+    return page_of_nodes(services, call, [&ours](const NodeFacts& node) -> Json {
+        Json of_gpus = Json::array();
+        Json managed = Json::array();
         for (const auto& [key, value] : node.labels) {
-            if (is_gpu_label(key)) labels.push_back({{"key", key}, {"value", value}});
+            if (is_gpu_label(key)) of_gpus.push_back({{"key", key}, {"value", value}});
+            if (key.starts_with(ours)) managed.push_back({{"key", key}, {"value", value}});
         }
         return {{"nodeName", node.name},
-                {"gpuLabels", std::move(labels)},
+                {"gpuLabels", std::move(of_gpus)},
+                {"labels", std::move(managed)},  // those with our prefix
                 {"boundPools", Json::array({node.pool})}};
     });
+}
+
+net::HttpResponse list_gpu_details(Services& services, const Call& call) {
+    const Result<Page> page = page_of(call);
+    if (!page) return problem_reply(page.error(), call);
+    const ClusterState& state = services.engine.state();
+    const std::int64_t first = (page->number - 1) * page->size;
+    std::int64_t total = 0;
+    Json items = Json::array();
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
+        if (!state.node(id).known) continue;
+        const bool is_shown = total >= first && total < first + page->size;
+        ++total;
+        if (!is_shown) continue;
+        Json gpus = gpu_details(*find_node(state, name));
+        items.push_back({{"nodeName", name}, {"gpuCount", gpus.size()}, {"gpus", std::move(gpus)}});
+    }
+    return json_reply(200, page_json(*page, total, std::move(items)));
 }
 
 // The keys with our prefix: those of Kubernetes have another value on each node.
@@ -134,7 +157,7 @@ net::HttpResponse list_label_values(Services& services, const Call& call) {
 // POST {key, value, overwrite}
 aio::Task<net::HttpResponse> add_node_label(Services& services, Call call) {
     const std::string name = call.parameters.at(0);
-    const Result<Json> body = object_of(call, {"key", "value", "overwrite"});
+    const Result<JsonBody> body = object_of(call, {"key", "value", "overwrite"});
     if (!body) co_return problem_reply(body.error(), call);
     const Result<std::string> written = text_in(*body, "key");
     if (!written) co_return problem_reply(written.error(), call);
@@ -165,7 +188,7 @@ aio::Task<net::HttpResponse> put_node_label(Services& services, Call call) {
     const std::string name = call.parameters.at(0);
     const auto key = key_in_path(services, call);
     if (!key) co_return problem_reply(key.error(), call);
-    const Result<Json> body = object_of(call, {"value"});
+    const Result<JsonBody> body = object_of(call, {"value"});
     if (!body) co_return problem_reply(body.error(), call);
     const Result<std::string> value = text_in(*body, "value");
     if (!value) co_return problem_reply(value.error(), call);

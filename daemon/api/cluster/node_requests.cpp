@@ -25,8 +25,7 @@ Result<wire::LabelKey> key_in_path(const Services& services, const Call& call) {
     return wire::read_label_key(written, services.settings.label_prefix);
 }
 
-Result<nlohmann::ordered_json> object_of(const Call& call,
-                                         std::initializer_list<std::string_view> known) {
+Result<JsonBody> object_of(const Call& call, std::initializer_list<std::string_view> known) {
     auto body = nlohmann::ordered_json::parse(call.request.body, nullptr, false);
     if (!body.is_object()) {
         return make_error(ErrorCode::InvalidJson,
@@ -43,19 +42,19 @@ Result<nlohmann::ordered_json> object_of(const Call& call,
                           "the body has an unknown member \"" + name.substr(0, 80) +
                               "\"; known are: " + names);
     }
-    return body;
+    return JsonBody{std::move(body)};
 }
 
-Result<std::string> text_in(const nlohmann::ordered_json& body, const char* name) {
-    const auto found = body.find(name);
-    if (found != body.end() && found->is_string()) return found->get<std::string>();
+Result<std::string> text_in(const JsonBody& body, const char* name) {
+    const auto found = body.object.find(name);
+    if (found != body.object.end() && found->is_string()) return found->get<std::string>();
     return make_error(ErrorCode::ValidationFailed,
                       "the body needs \"" + std::string{name} + "\", a string");
 }
 
-Result<bool> flag_in(const nlohmann::ordered_json& body, const char* name) {
-    const auto found = body.find(name);
-    if (found == body.end()) return false;
+Result<bool> flag_in(const JsonBody& body, const char* name) {
+    const auto found = body.object.find(name);
+    if (found == body.object.end()) return false;
     if (found->is_boolean()) return found->get<bool>();
     return make_error(ErrorCode::ValidationFailed,
                       "\"" + std::string{name} + "\" in the body must be true or false");

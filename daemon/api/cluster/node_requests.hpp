@@ -19,12 +19,14 @@ Error unknown_node(const std::string& name);
 // The rest of the path as a label key; the prefix is that of the configuration.
 Result<wire::LabelKey> key_in_path(const Services& services, const Call& call);
 
+struct JsonBody {
+    nlohmann::ordered_json object;
+};
 // The body as a JSON object with these members only. InvalidJson, ValidationFailed.
-Result<nlohmann::ordered_json> object_of(const Call& call,
-                                         std::initializer_list<std::string_view> known);
+Result<JsonBody> object_of(const Call& call, std::initializer_list<std::string_view> known);
 // ValidationFailed: missing, or of another type.
-Result<std::string> text_in(const nlohmann::ordered_json& body, const char* name);
-Result<bool> flag_in(const nlohmann::ordered_json& body, const char* name);
+Result<std::string> text_in(const JsonBody& body, const char* name);
+Result<bool> flag_in(const JsonBody& body, const char* name);
 
 // The label that the pool of the node is read from: ours, or one with an older prefix.
 std::string pool_label_of(const NodeFacts& node, const std::string& prefix);

@@ -46,12 +46,12 @@ net::HttpResponse get_pool(Services& services, const Call& call);
 net::HttpResponse list_nodes_page(Services& services, const Call& call);
 net::HttpResponse get_node(Services& services, const Call& call);
 net::HttpResponse list_queues_page(Services& services, const Call& call);
-net::HttpResponse list_gpu_details(Services& services, const Call& call);
 
 // node_labels.cpp, label_batch.cpp
 net::HttpResponse get_node_labels(Services& services, const Call& call);
 net::HttpResponse get_node_label(Services& services, const Call& call);
 net::HttpResponse list_label_of_nodes(Services& services, const Call& call);
+net::HttpResponse list_gpu_details(Services& services, const Call& call);
 net::HttpResponse list_gpu_labels(Services& services, const Call& call);
 net::HttpResponse list_label_values(Services& services, const Call& call);
 aio::Task<net::HttpResponse> add_node_label(Services& services, Call call);

@@ -41,7 +41,10 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"describe-job", {"describe", "job"}},
                     HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
                     HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
-                    HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+                    HelpCase{"label", {"label"}}, HelpCase{"get-labels", {"get", "labels"}},
+                    HelpCase{"add", {"add"}}, HelpCase{"remove", {"remove"}},
+                    HelpCase{"cordon", {"cordon"}}, HelpCase{"uncordon", {"uncordon"}},
+                    HelpCase{"drain", {"drain"}}, HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
                     HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;

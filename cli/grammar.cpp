@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/grammar_change.hpp"
+#include "cli/grammar_nodes.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -368,6 +369,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_preview(*app, line);
     add_delete(*app, line);
     add_change_commands(*app, line, shared_grammar());
+    add_node_commands(*app, line);
     add_logs(*app, line);
     add_version(*app, line);
     add_replay(*app, line);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/nodes.hpp"
 
 namespace gpuctl::cli {
 
@@ -27,6 +28,7 @@ struct CommandLine {
     ApplyOptions apply;
     ChangeOptions change;
     LogsOptions logs;
+    NodeOptions nodes;
     WhatIfOptions what_if;
     PreviewOptions preview;
     VersionOptions version;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/nodes.hpp"
 #include "text/duration.hpp"
 
 namespace gpuctl::cli {
@@ -352,6 +353,13 @@ void print_empty_note(const GetOptions& options, const std::string& namespace_na
 }  // namespace
 
 aio::Task<int> run_get(Connection& connection, GetOptions options) {
+    if (options.kind == "nodes" && is_gpu_type_label(options.gpu_type)) {
+        NodeOptions labels;
+        labels.key = "gpu-type";
+        labels.format = options.format == Format::wide ? Format::table : options.format;
+        const int code = co_await run_get_labels(connection, std::move(labels));
+        co_return code;
+    }
     // Only the list of pods finds the job of a pod's name.
     const bool jobs_only =
         options.summary || (options.format == Format::name && options.name.empty());

@@ -53,4 +53,23 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call);
 net::HttpResponse get_node(Services& services, const Call& call);
 net::HttpResponse list_queues_page(Services& services, const Call& call);
 
+// node_labels.cpp, label_batch.cpp
+net::HttpResponse get_node_labels(Services& services, const Call& call);
+net::HttpResponse get_node_label(Services& services, const Call& call);
+net::HttpResponse list_label_of_nodes(Services& services, const Call& call);
+net::HttpResponse list_gpu_details(Services& services, const Call& call);
+net::HttpResponse list_gpu_labels(Services& services, const Call& call);
+net::HttpResponse list_label_values(Services& services, const Call& call);
+aio::Task<net::HttpResponse> add_node_label(Services& services, Call call);
+aio::Task<net::HttpResponse> put_node_label(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_node_label(Services& services, Call call);
+aio::Task<net::HttpResponse> label_nodes(Services& services, Call call);
+
+// node_actions.cpp
+aio::Task<net::HttpResponse> add_node_to_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> remove_node_from_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> cordon_node(Services& services, Call call);
+aio::Task<net::HttpResponse> uncordon_node(Services& services, Call call);
+aio::Task<net::HttpResponse> drain_node(Services& services, Call call);
+
 }  // namespace gpuctl::api

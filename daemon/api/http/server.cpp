@@ -71,8 +71,8 @@ bool knows_query(const Route& route, std::string_view name) {
 
 // `?dryRun` is `?dryRun=true`, and `exclude` may be empty.
 bool may_be_empty(std::string_view name) {
-    constexpr std::string_view flags[] = {"strict", "dryRun",  "force",   "all",
-                                          "follow", "verbose", "exclude", "recreate"};
+    constexpr std::string_view flags[] = {"strict",  "dryRun",  "force",    "all",      "follow",
+                                          "verbose", "exclude", "recreate", "overwrite"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }
 
@@ -196,7 +196,8 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
     for (auto at = query.begin(); at != query.end(); ++at) {
         const auto& [name, value] = *at;
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
-        const bool is_list = name == "exclude";  // of /readyz, as in Kubernetes
+        // of /readyz, as in Kubernetes; of labels/batch
+        const bool is_list = name == "exclude" || name == "nodeNames";
         const bool is_again = std::any_of(
             query.begin(), at, [&name = name](const auto& before) { return before.first == name; });
         if (is_again && !is_list) {

@@ -45,6 +45,10 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"apply", {"apply"}}, HelpCase{"diff", {"diff"}},
                     HelpCase{"scale", {"scale"}}, HelpCase{"update", {"update"}},
                     HelpCase{"pause", {"pause"}}, HelpCase{"resume", {"resume"}},
+                    HelpCase{"label", {"label"}}, HelpCase{"get-labels", {"get", "labels"}},
+                    HelpCase{"add", {"add"}}, HelpCase{"remove", {"remove"}},
+                    HelpCase{"cordon", {"cordon"}}, HelpCase{"uncordon", {"uncordon"}},
+                    HelpCase{"drain", {"drain"}},
                     HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;

@@ -85,6 +85,21 @@ aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadl
     co_return outcome;
 }
 
+aio::Task<Result<void>> EngineLoop::change_objects(Policy policy, PolicyObjectsChanged objects,
+                                                   std::string what, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    if (mailbox_.size() + 1 >= settings_.queue_max) {  // both or none
+        notify(&ports::EngineObserver::on_turned_away);
+        co_return make_error(ErrorCode::TooManyRequests,
+                             "too many inputs wait for the scheduler; retry in a second");
+    }
+    change_policy(std::move(policy));
+    Item item{std::move(objects), std::make_shared<Waiter>(loop_)};
+    item.waiter->what = std::move(what);
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
 aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     if (mailbox_.size() >= settings_.queue_max) {
         notify(&ports::EngineObserver::on_turned_away);
@@ -106,6 +121,11 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     const auto found = awaiting_workload_.find(to_string(waiter->key));
     if (found != awaiting_workload_.end() && found->second == waiter)
         awaiting_workload_.erase(found);
+    if (!waiter->what.empty()) {
+        co_return make_error(ErrorCode::UnknownOutcome,
+                             waiter->what + " was not confirmed in time; check before you send it "
+                                            "again");
+    }
     co_return make_error(
         ErrorCode::UnknownOutcome,
         "job " + to_string(waiter->key) +

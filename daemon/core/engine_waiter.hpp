@@ -12,6 +12,7 @@ namespace gpuctl::core {
 struct EngineLoop::Waiter {
     explicit Waiter(aio::Loop& loop) : answered(loop) {}
     ObjectKey key;
+    std::string what;  // empty: the job `key`
     bool needs_workload = false;
     bool on_disk = false;
     bool in_cluster = false;

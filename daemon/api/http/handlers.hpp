@@ -47,4 +47,23 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call);
 net::HttpResponse get_node(Services& services, const Call& call);
 net::HttpResponse list_queues_page(Services& services, const Call& call);
 
+// policy_routes.cpp
+aio::Task<net::HttpResponse> create_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> change_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_pool(Services& services, Call call);
+net::HttpResponse list_quotas_page(Services& services, const Call& call);
+net::HttpResponse get_quota(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_quota(Services& services, Call call);
+aio::Task<net::HttpResponse> change_quota(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_quota(Services& services, Call call);
+net::HttpResponse get_queue(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_queue(Services& services, Call call);
+aio::Task<net::HttpResponse> change_queue(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_queue(Services& services, Call call);
+net::HttpResponse list_namespaces_page(Services& services, const Call& call);
+net::HttpResponse get_namespace(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_namespace(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_namespace(Services& services, Call call);
+aio::Task<net::HttpResponse> change_documents(Services& services, Call call);
+
 }  // namespace gpuctl::api

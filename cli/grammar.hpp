@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/policy.hpp"
 
 namespace gpuctl::cli {
 
@@ -28,6 +29,8 @@ struct CommandLine {
     PreviewOptions preview;
     VersionOptions version;
     ReplayOptions replay;
+    CreateOptions apply_policy;
+    PolicyOptions policy;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

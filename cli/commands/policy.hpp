@@ -35,11 +35,15 @@ struct PolicyAnswer {
     nlohmann::json warnings = nlohmann::json::array();
 };
 bool is_policy_document(const DocumentPart& part);
+// Of kind quota or namespace.
+bool needs_confirmation(const DocumentPart& part);
 std::vector<DocumentPart> take_policy_documents(std::vector<DocumentPart>& parts);
 aio::Task<Result<PolicyAnswer>> send_policy_documents(Connection& connection, PolicyFile how,
                                                       std::vector<DocumentPart> parts);
-// A line for each result.
-void print_policy_results(const PolicyAnswer& answer, Format format);
+// A line for each result, and the warnings.
+void print_policy_answer(const std::string& file, const PolicyAnswer& answer, Format format);
+// `apply -f` of a file without jobs.
+aio::Task<int> run_apply_policy(Connection& connection, CreateOptions options);
 
 // Only Y and y mean yes.
 bool is_confirmed(const std::string& question);

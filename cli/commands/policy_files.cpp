@@ -6,6 +6,7 @@
 #include "cli/commands/policy.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "wire/job/document.hpp"
+#include "wire/problem.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -35,19 +36,24 @@ std::string name_of(const nlohmann::json& result) {
     return kind + "/" + name;
 }
 
-}  // namespace
-
 // Only the kind matters here: the server reads the rest.
-bool is_policy_document(const DocumentPart& part) {
+bool is_of_kind(const DocumentPart& part, std::initializer_list<std::string_view> kinds) {
     const Result<std::vector<wire::Document>> documents = wire::parse_yaml(part.text);
     if (!documents || documents->size() != 1) return false;
     const nlohmann::json& root = documents->front().root;
     if (!root.is_object() || root.contains("apiVersion")) return false;
     const std::string kind = lower_case(text_of(root, "kind"));
-    for (const char* known : {"pool", "resource", "quota", "queue", "namespace", "ns"}) {
-        if (kind == known) return true;
-    }
-    return false;
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+}  // namespace
+
+bool is_policy_document(const DocumentPart& part) {
+    return is_of_kind(part, {"pool", "resource", "quota", "queue", "namespace", "ns"});
+}
+
+bool needs_confirmation(const DocumentPart& part) {
+    return is_of_kind(part, {"quota", "namespace", "ns"});
 }
 
 std::vector<DocumentPart> take_policy_documents(std::vector<DocumentPart>& parts) {
@@ -63,11 +69,10 @@ std::vector<DocumentPart> take_policy_documents(std::vector<DocumentPart>& parts
 aio::Task<Result<PolicyAnswer>> send_policy_documents(Connection& connection, PolicyFile how,
                                                       std::vector<DocumentPart> parts) {
     if (parts.empty()) co_return PolicyAnswer{};
-    const std::string target =
-        "/api/v1/policy" + query({{"mode", how.mode},
-                                  {"strict", how.strict ? "true" : ""},
-                                  {"dryRun", how.dry_run ? "true" : ""},
-                                  {"force", how.force ? "true" : ""}});
+    const std::string target = "/api/v1/policy" + query({{"mode", how.mode},
+                                                         {"strict", how.strict ? "true" : ""},
+                                                         {"dryRun", how.dry_run ? "true" : ""},
+                                                         {"force", how.force ? "true" : ""}});
     Result<Reply> reply =
         co_await connection.call("POST", target, stream_of(parts), "application/yaml");
     if (!reply) co_return reply.error();
@@ -77,13 +82,61 @@ aio::Task<Result<PolicyAnswer>> send_policy_documents(Connection& connection, Po
     co_return answer;
 }
 
-void print_policy_results(const PolicyAnswer& answer, Format format) {
+void print_policy_answer(const std::string& file, const PolicyAnswer& answer, Format format) {
     if (is_document(format)) return;
+    print_warnings(file, {{"warnings", answer.warnings}});
     for (const auto& result : answer.results) {
         std::cout << printable(format == Format::name ? name_of(result)
                                                       : text_of(result, "message"))
                   << '\n';
     }
+}
+
+aio::Task<int> run_apply_policy(Connection& connection, CreateOptions options) {
+    int exit_code = 0;
+    int done = 0;
+    nlohmann::json results = nlohmann::json::array();
+    const auto refuse = [&](const std::string& file, const Error& error) {
+        exit_code = wire::row_of(error.code).exit_code;
+        if (!is_document(options.format)) {
+            (void)report(error, options.format, file);
+            return;
+        }
+        nlohmann::json entry = error_json(error);
+        entry["file"] = file;
+        results.push_back(std::move(entry));
+    };
+    for (const std::string& file : options.files) {
+        Result<std::vector<DocumentPart>> parts = read_documents(file);
+        if (!parts) {
+            refuse(file, parts.error());
+            continue;
+        }
+        const std::vector<DocumentPart> policy = take_policy_documents(*parts);
+        if (!parts->empty()) {
+            refuse(file, make_error(ErrorCode::UnsupportedKind,
+                                    "apply: only pools, quotas, queues and namespaces can be "
+                                    "applied; send jobs with `gpuctl create -f`"));
+            continue;
+        }
+        const PolicyFile how{"apply", options.strict, options.dry_run, false};
+        Result<PolicyAnswer> sent = co_await send_policy_documents(connection, how, policy);
+        if (!sent) {
+            refuse(file, sent.error());
+            continue;
+        }
+        print_policy_answer(file, *sent, options.format);
+        ++done;
+        for (const auto& result : sent->results) {
+            nlohmann::json entry{{"file", file},
+                                 {"kind", text_of(result, "kind")},
+                                 {"action", text_of(result, "action")}};
+            entry["results"] = nlohmann::json::array({result});
+            results.push_back(std::move(entry));
+        }
+    }
+    if (is_document(options.format)) print_document(std::cout, results, options.format);
+    co_return exit_code != 0 && done > 0 ? kPartialFailure : exit_code;
 }
 
 bool is_confirmed(const std::string& question) {

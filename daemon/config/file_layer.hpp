@@ -2,7 +2,7 @@
 // What the configuration has of a policy's layers: names and their places in the file.
 
 #include "daemon/config/config.hpp"
-#include "policy_document/layers.hpp"
+#include "policy_document/objects/layers.hpp"
 
 namespace gpuctl::config {
 

@@ -123,8 +123,9 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
         awaiting_workload_.erase(found);
     if (!waiter->what.empty()) {
         co_return make_error(ErrorCode::UnknownOutcome,
-                             waiter->what + " was not confirmed in time; check before you send it "
-                                            "again");
+                             waiter->what +
+                                 " was not confirmed in time; check before you send it "
+                                 "again");
     }
     co_return make_error(
         ErrorCode::UnknownOutcome,

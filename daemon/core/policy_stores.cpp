@@ -16,9 +16,8 @@ aio::Task<Result<void>> JournaledPolicyStore::write(ports::PolicyWrite wanted,
     const ports::NodeMemberships before = assigned_;
     assign(wanted.nodes);
     std::string what = "the change of the policy";
-    Result<void> outcome =
-        co_await engine_.change_objects(std::move(wanted.policy), std::move(wanted.objects),
-                                        std::move(what), deadline);
+    Result<void> outcome = co_await engine_.change_objects(
+        std::move(wanted.policy), std::move(wanted.objects), std::move(what), deadline);
     // After an unknown outcome the objects may be stored; the next start assigns by what is.
     if (!outcome && outcome.error().code != ErrorCode::UnknownOutcome) assign(before);
     co_return outcome;

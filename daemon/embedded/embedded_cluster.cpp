@@ -60,7 +60,8 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
     std::vector<NodeFacts> nodes = configured_nodes();
     for (NodeFacts& node : nodes) {
         const auto member = memberships_.find(node.name);
-        if (member != memberships_.end()) put_in_pool(node, member->second, settings_.cluster.label_prefix);
+        if (member != memberships_.end())
+            put_in_pool(node, member->second, settings_.cluster.label_prefix);
     }
     cluster_.restore(world_, nodes, now);
     cluster_.announce(world_, made_);

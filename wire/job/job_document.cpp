@@ -46,8 +46,7 @@ Error unsupported(const Document& document, const std::string& kind) {
                      " is no job: send it to /api/v1/pools, as `gpuctl create -f` does");
     }
     if (kind == "quota") {
-        return error(
-            "kind quota is no job: send it to /api/v1/quotas, as `gpuctl create -f` does");
+        return error("kind quota is no job: send it to /api/v1/quotas, as `gpuctl create -f` does");
     }
     if (document.root.contains("apiVersion")) {
         return error("kind " + kind +

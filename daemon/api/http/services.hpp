@@ -54,7 +54,7 @@ struct Services {
     aio::Worker& trials;     // runs the trials
     // Checked by the trials, which then end early.
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
-    StaticFiles static_files{};       // none without server.uiDirectory
+    StaticFiles static_files{};      // none without server.uiDirectory
     PolicyLayers* policy = nullptr;  // never null while requests are answered
 };
 

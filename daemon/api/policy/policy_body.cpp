@@ -157,8 +157,7 @@ Result<PolicyBody> read_policy_change(const Call& call, const PolicyObject& know
         return make_error(ErrorCode::BadRequest, "the body must be a map of keys and values");
     }
     if (document.root.contains("kind") && config::policy_kind_of(document) != known.key.kind) {
-        return unsupported_kind(document,
-                                "kind " + std::string{config::to_string(known.key.kind)});
+        return unsupported_kind(document, "kind " + std::string{config::to_string(known.key.kind)});
     }
     if (text->is_plain_json && !document.root.contains("kind")) {
         nlohmann::json merged = nlohmann::json::parse(known.document, nullptr, false);

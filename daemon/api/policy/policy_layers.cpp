@@ -38,11 +38,11 @@ Error exists(const PolicyObject& object) {
     const PolicyKey& key = object.key;
     if (key.kind == PolicyKind::quota) {
         const Result<config::QuotaObject> quota = config::quota_in(object.document);
-        return make_error(ErrorCode::QuotaExists,
-                          "namespace " + key.name + " has the quota " +
-                              (quota ? quota->name : key.name) +
-                              ", and a namespace has one; change it with `gpuctl apply -f FILE`, or "
-                              "delete it first");
+        return make_error(
+            ErrorCode::QuotaExists,
+            "namespace " + key.name + " has the quota " + (quota ? quota->name : key.name) +
+                ", and a namespace has one; change it with `gpuctl apply -f FILE`, or "
+                "delete it first");
     }
     return make_error(ErrorCode::Conflict, config::in_words(key) +
                                                " exists already; change it with `gpuctl apply -f "
@@ -82,9 +82,9 @@ Result<config::MergedPolicy> PolicyLayers::merge(const config::FileLayer& file) 
     Result<config::MergedPolicy> merged =
         config::merge_layers(file, in_flight_ ? *in_flight_ : objects());
     if (!merged) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "merge the configuration with what was made over the API: " +
-                              merged.error().message);
+        return make_error(
+            ErrorCode::InvalidConfiguration,
+            "merge the configuration with what was made over the API: " + merged.error().message);
     }
     return merged;
 }
@@ -113,8 +113,7 @@ aio::Task<Result<std::vector<PolicyOutcome>>> PolicyLayers::change(PolicyRequest
         }
     }
     is_busy_ = true;
-    Result<std::vector<PolicyOutcome>> changed =
-        co_await change_now(std::move(request), deadline);
+    Result<std::vector<PolicyOutcome>> changed = co_await change_now(std::move(request), deadline);
     is_busy_ = false;
     free_.notify_all();
     co_return changed;
@@ -168,8 +167,8 @@ Result<void> PolicyLayers::put(const PolicyRequest& request, Draft& draft) const
     return {};
 }
 
-Result<void> PolicyLayers::put_one(const config::ObjectDraft& wanted,
-                                   const PolicyRequest& request, Draft& draft) const {
+Result<void> PolicyLayers::put_one(const config::ObjectDraft& wanted, const PolicyRequest& request,
+                                   Draft& draft) const {
     const PutMode mode = request.mode;
     if (file_.places.contains(wanted.key)) {
         return managed_by_file(wanted.key, mode == PutMode::create ? "create" : "change");
@@ -210,8 +209,7 @@ Result<void> PolicyLayers::put_one(const config::ObjectDraft& wanted,
 void PolicyLayers::add_namespace_of_quota(const PolicyKey& key, Draft& draft) const {
     const PolicyKey of{PolicyKind::name_space, key.name};
     if (file_.places.contains(of) || draft.objects.contains(of)) return;
-    config::ObjectDraft wanted{
-        of, R"({"kind":"namespace","name":")" + key.name + R"("})"};
+    config::ObjectDraft wanted{of, R"({"kind":"namespace","name":")" + key.name + R"("})"};
     PolicyRequest request;
     request.mode = PutMode::apply;
     (void)put_one(wanted, request, draft);
@@ -234,10 +232,11 @@ Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& d
     const ClusterState& state = engine_.engine().state();
     if (!draft.objects.contains(key)) {
         if (key.kind == PolicyKind::name_space && is_used_namespace(state, key.name)) {
-            return make_error(ErrorCode::NamespaceNotManaged,
-                              "delete namespace " + key.name +
-                                  ": it was not made with gpuctl; it is listed because jobs use it, "
-                                  "until they are deleted");
+            return make_error(
+                ErrorCode::NamespaceNotManaged,
+                "delete namespace " + key.name +
+                    ": it was not made with gpuctl; it is listed because jobs use it, "
+                    "until they are deleted");
         }
         return not_found(key);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The layers of the policy: the configuration file and the objects in the engine's state. Checks and
-// makes every change of either, one after another.
+// The layers of the policy: the configuration file and the objects in the engine's state. Checks
+// and makes every change of either, one after another.
 //
 // Lifecycle: start() once, after the journal was replayed and before the cluster starts. Owner: the
 // composition root. Thread: the loop's. Bounds: kPolicyObjectsMaximum; changes that wait for an
@@ -12,7 +12,7 @@
 
 #include "aio/signal.hpp"
 #include "daemon/core/engine_loop.hpp"
-#include "policy_document/layers.hpp"
+#include "policy_document/objects/layers.hpp"
 #include "ports/policy_store.hpp"
 
 namespace gpuctl::api {

@@ -38,8 +38,8 @@ Json results_json(const Services& services, const std::vector<PolicyOutcome>& ou
 // The outcome of one object, and below `results` those of all.
 net::HttpResponse changed_reply(Services& services, const std::vector<PolicyOutcome>& outcomes,
                                 bool dry_run, const std::vector<Detail>& warnings, int status) {
-    Json body = outcomes.empty() ? Json::object()
-                                 : outcome_json(services, outcomes.front(), dry_run);
+    Json body =
+        outcomes.empty() ? Json::object() : outcome_json(services, outcomes.front(), dry_run);
     body["results"] = results_json(services, outcomes, dry_run);
     body["warnings"] = warnings_json(warnings);
     if (dry_run) body["dryRun"] = true;
@@ -123,18 +123,15 @@ net::HttpResponse no_quota(const Call& call, const std::string& name) {
 }  // namespace
 
 aio::Task<net::HttpResponse> create_pool(Services& services, Call call) {
-    net::HttpResponse reply =
-        co_await create_of_kind(services, std::move(call), PolicyKind::pool);
+    net::HttpResponse reply = co_await create_of_kind(services, std::move(call), PolicyKind::pool);
     co_return reply;
 }
 aio::Task<net::HttpResponse> create_quota(Services& services, Call call) {
-    net::HttpResponse reply =
-        co_await create_of_kind(services, std::move(call), PolicyKind::quota);
+    net::HttpResponse reply = co_await create_of_kind(services, std::move(call), PolicyKind::quota);
     co_return reply;
 }
 aio::Task<net::HttpResponse> create_queue(Services& services, Call call) {
-    net::HttpResponse reply =
-        co_await create_of_kind(services, std::move(call), PolicyKind::queue);
+    net::HttpResponse reply = co_await create_of_kind(services, std::move(call), PolicyKind::queue);
     co_return reply;
 }
 aio::Task<net::HttpResponse> create_namespace(Services& services, Call call) {
@@ -145,42 +142,36 @@ aio::Task<net::HttpResponse> create_namespace(Services& services, Call call) {
 
 aio::Task<net::HttpResponse> change_pool(Services& services, Call call) {
     PolicyKey key{PolicyKind::pool, call.parameters.at(0)};
-    net::HttpResponse reply =
-        co_await change_of_key(services, std::move(call), std::move(key));
+    net::HttpResponse reply = co_await change_of_key(services, std::move(call), std::move(key));
     co_return reply;
 }
 aio::Task<net::HttpResponse> change_quota(Services& services, Call call) {
     PolicyKey key{PolicyKind::quota, call.parameters.at(0)};
-    net::HttpResponse reply =
-        co_await change_of_key(services, std::move(call), std::move(key));
+    net::HttpResponse reply = co_await change_of_key(services, std::move(call), std::move(key));
     co_return reply;
 }
 aio::Task<net::HttpResponse> change_queue(Services& services, Call call) {
     PolicyKey key = queue_key(call);
-    net::HttpResponse reply =
-        co_await change_of_key(services, std::move(call), std::move(key));
+    net::HttpResponse reply = co_await change_of_key(services, std::move(call), std::move(key));
     co_return reply;
 }
 
 aio::Task<net::HttpResponse> delete_pool(Services& services, Call call) {
     std::vector<PolicyKey> keys;
     keys.push_back({PolicyKind::pool, call.parameters.at(0)});
-    net::HttpResponse reply =
-        co_await delete_of_keys(services, std::move(call), std::move(keys));
+    net::HttpResponse reply = co_await delete_of_keys(services, std::move(call), std::move(keys));
     co_return reply;
 }
 aio::Task<net::HttpResponse> delete_queue(Services& services, Call call) {
     std::vector<PolicyKey> keys;
     keys.push_back(queue_key(call));
-    net::HttpResponse reply =
-        co_await delete_of_keys(services, std::move(call), std::move(keys));
+    net::HttpResponse reply = co_await delete_of_keys(services, std::move(call), std::move(keys));
     co_return reply;
 }
 aio::Task<net::HttpResponse> delete_quota(Services& services, Call call) {
     const std::string name = call.parameters.at(0);
     std::vector<PolicyKey> keys = keys_of_quota(*services.policy, name);
-    net::HttpResponse reply =
-        co_await delete_of_keys(services, std::move(call), std::move(keys));
+    net::HttpResponse reply = co_await delete_of_keys(services, std::move(call), std::move(keys));
     if (reply.status != 200) co_return reply;
     Json body = Json::parse(reply.body);
     body["jobId"] = name;
@@ -216,8 +207,7 @@ aio::Task<net::HttpResponse> delete_namespace(Services& services, Call call) {
     }
     std::vector<PolicyKey> keys;
     keys.push_back({PolicyKind::name_space, name});
-    net::HttpResponse reply =
-        co_await delete_of_keys(services, std::move(call), std::move(keys));
+    net::HttpResponse reply = co_await delete_of_keys(services, std::move(call), std::move(keys));
     if (reply.status != 200) co_return reply;
     Json body = Json::parse(reply.body);
     body["name"] = name;
@@ -308,8 +298,7 @@ aio::Task<net::HttpResponse> change_documents(Services& services, Call call) {
         warnings = std::move(body->warnings);
     } else {
         co_return problem_reply(
-            make_error(ErrorCode::BadRequest,
-                       "mode=" + mode + ": must be create, apply or delete"),
+            make_error(ErrorCode::BadRequest, "mode=" + mode + ": must be create, apply or delete"),
             call);
     }
     const bool dry_run = request.dry_run;

@@ -188,8 +188,8 @@ Json outcome_json(const Services& services, const PolicyOutcome& outcome, bool d
     }
     body["status"] = action;
     body["action"] = action == "created" ? "create" : action == "updated" ? "update" : action;
-    body["message"] = (dry_run ? what + " would be " : what + " ") + action +
-                      (note.empty() ? "" : "; " + note);
+    body["message"] =
+        (dry_run ? what + " would be " : what + " ") + action + (note.empty() ? "" : "; " + note);
     return body;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policy_document/objects.hpp"
+#include "policy_document/objects/objects.hpp"
 #include "policy_document/policy_document.hpp"
 
 namespace gpuctl::config {

@@ -1,10 +1,10 @@
-#include "policy_document/objects.hpp"
+#include "policy_document/objects/objects.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "policy_document/object_readers.hpp"
+#include "policy_document/objects/object_readers.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 

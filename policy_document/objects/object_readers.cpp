@@ -1,4 +1,4 @@
-#include "policy_document/object_readers.hpp"
+#include "policy_document/objects/object_readers.hpp"
 
 #include <algorithm>
 
@@ -187,13 +187,14 @@ void read_amounts(wire::Fields& fields, QuotaObject& quota) {
     }
     quota.gpus = read_whole_gpus(fields.find({"gpu", "nvidia.com/gpu"}));
     if (const wire::Field pods = fields.find("pods")) {
-        pods.error("a limit of pods is not supported yet; remove it (maxJobs of a queue or a pool "
-                   "limits the jobs that run at once)");
+        pods.error(
+            "a limit of pods is not supported yet; remove it (maxJobs of a queue or a pool "
+            "limits the jobs that run at once)");
     }
 }
 
-void read_one_quota(const wire::Field& field, const std::string& namespace_name,
-                    QuotaObject quota, bool strict, std::vector<QuotaObject>& out) {
+void read_one_quota(const wire::Field& field, const std::string& namespace_name, QuotaObject quota,
+                    bool strict, std::vector<QuotaObject>& out) {
     if (const std::string wrong = wire::problem_with_label(namespace_name); !wrong.empty()) {
         return field.error("\"" + namespace_name + "\" " + wrong);
     }
@@ -217,9 +218,8 @@ struct QueueKeys {
 };
 
 std::vector<Key<QueueKeys>> queue_keys() {
-    std::vector<Key<QueueKeys>> table{
-        text("pool", &QueueKeys::pool, "the pool of the queue"),
-        text("parent", &QueueKeys::parent, "the queue above it")};
+    std::vector<Key<QueueKeys>> table{text("pool", &QueueKeys::pool, "the pool of the queue"),
+                                      text("parent", &QueueKeys::parent, "the queue above it")};
     for (const Key<QueuePolicy>& key : keys<QueuePolicy>()) {
         table.push_back(lift(&QueueKeys::queue, key));
     }
@@ -284,8 +284,9 @@ std::vector<QuotaObject> read_quotas(const ObjectSource& source) {
     }
     if (base.name.empty() && !parts.is_flat()) (void)parts.header().require("name");
     if (out.empty() && source.problems.errors.empty()) {
-        source.root().error("a quota needs a namespace: give `namespace: {team-a: {cpu: 16, "
-                            "memory: 64Gi, gpu: 8}}` or `default: {...}`");
+        source.root().error(
+            "a quota needs a namespace: give `namespace: {team-a: {cpu: 16, "
+            "memory: 64Gi, gpu: 8}}` or `default: {...}`");
     }
     parts.finish();
     for (QuotaObject& quota : out) {
@@ -306,8 +307,10 @@ std::vector<QueueObject> read_queues(const ObjectSource& source) {
     if (read_keys(place, read, table)) {
         check(read.queue, place);
         if (const wire::Field below = member_of(place, "queues")) {
-            below.error("a queue object has no sub-queues; make each of them an object of its own, "
-                        "with parent: " + read.queue.name);
+            below.error(
+                "a queue object has no sub-queues; make each of them an object of its own, "
+                "with parent: " +
+                read.queue.name);
         }
         if (read.queue.name == kDefaultQueue) {
             place.error("every pool has the queue default; choose another name");

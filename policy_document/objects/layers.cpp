@@ -1,4 +1,4 @@
-#include "policy_document/layers.hpp"
+#include "policy_document/objects/layers.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -51,7 +51,7 @@ public:
 
     Result<MergedPolicy> merge() {
         document_ = file_.document;
-        for (Result<void> (Merger::*const step)() :
+        for (Result<void> (Merger::* const step)() :
              {&Merger::check_owners, &Merger::add_pools, &Merger::add_queues, &Merger::check_trees,
               &Merger::limit_pools, &Merger::add_quotas}) {
             if (Result<void> done = (this->*step)(); !done) return done.error();
@@ -78,7 +78,8 @@ private:
             Result<PoolObject> read = pool_in(object.document);
             if (!read) return while_doing("read " + in_words(key), read.error());
             for (const auto& [node, type] : read->nodes) {
-                const auto [known, is_new] = out_.nodes.try_emplace(node, NodeOfPool{key.name, type});
+                const auto [known, is_new] =
+                    out_.nodes.try_emplace(node, NodeOfPool{key.name, type});
                 if (is_new) continue;
                 return make_error(ErrorCode::Conflict,
                                   "node " + node + " is in pool " + known->second.pool +
@@ -136,10 +137,9 @@ private:
                                [&](const QueuePolicy& one) { return one.name == name; });
         };
         while (!queues.empty()) {
-            const auto next =
-                std::find_if(queues.begin(), queues.end(), [&](const QueuePolicy& one) {
-                    return one.parent.empty() || is_there(one.parent);
-                });
+            const auto next = std::find_if(
+                queues.begin(), queues.end(),
+                [&](const QueuePolicy& one) { return one.parent.empty() || is_there(one.parent); });
             if (next == queues.end()) {
                 const QueuePolicy& left = queues.front();
                 return make_error(ErrorCode::QueueNotFound,

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "policy_document/objects.hpp"
+#include "policy_document/objects/objects.hpp"
 #include "wire/job/fields.hpp"
 
 namespace gpuctl::config {

@@ -153,11 +153,17 @@ aio::Task<Result<void>> App::open_cluster() {
     Result<journal::Recovered> recovered =
         co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
+    config::FileLayer file = config::file_layer(config_);
+    Result<config::MergedPolicy> merged =
+        api::merge_with_file(file, recovered->engine.state().policy_objects.by_key());
+    if (!merged) co_return merged.error();
     cluster_ = backend_->make_cluster(*recovered);
-    co_return run_engine(std::move(*recovered));
+    run_engine(std::move(*recovered), std::move(file), std::move(*merged));
+    co_return Result<void>{};
 }
 
-Result<void> App::run_engine(journal::Recovered recovered) {
+void App::run_engine(journal::Recovered recovered, config::FileLayer file,
+                     config::MergedPolicy merged) {
     core::EngineLoopSettings settings;
     settings.queue_max = config_.journal.queue_max;
     settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
@@ -173,13 +179,9 @@ Result<void> App::run_engine(journal::Recovered recovered) {
         policy_store_ = std::make_unique<core::NoPolicyStore>();
     }
     policy_layers_ = std::make_unique<api::PolicyLayers>(loop_, *engine_, *policy_store_);
-    config::FileLayer file = config::file_layer(config_);
-    Result<config::MergedPolicy> merged = policy_layers_->merge(file);
-    if (!merged) return merged.error();
     engine_->start(*cluster_);
-    policy_layers_->commit(std::move(file), std::move(*merged));
+    policy_layers_->commit(std::move(file), std::move(merged));
     cluster_->start(*engine_);
-    return {};
 }
 
 void App::serve() {

@@ -62,7 +62,8 @@ private:
     aio::Task<Result<void>> open_cluster();
     aio::Task<Result<journal::Recovered>> open_journal(std::string mode, std::string cluster_id);
     [[nodiscard]] static Error stopped_while_starting();
-    Result<void> run_engine(journal::Recovered recovered);
+    void run_engine(journal::Recovered recovered, config::FileLayer file,
+                    config::MergedPolicy merged);
     void serve();
     void fill_metrics();
 

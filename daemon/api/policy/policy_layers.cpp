@@ -49,6 +49,14 @@ Error exists(const PolicyObject& object) {
                                                "FILE` (PUT), or delete it first");
 }
 
+// A namespace has one quota: one of another name does not replace it.
+bool is_other_quota(const PolicyObject& known, const config::ObjectDraft& wanted) {
+    if (known.key.kind != PolicyKind::quota) return false;
+    const Result<config::QuotaObject> has = config::quota_in(known.document);
+    const Result<config::QuotaObject> wants = config::quota_in(wanted.document);
+    return has && wants && has->name != wants->name;
+}
+
 }  // namespace
 
 Error not_found(const PolicyKey& key) {
@@ -77,16 +85,18 @@ std::string PolicyLayers::source_of(const PolicyKey& key) const {
     return file_.places.contains(key) ? "file" : "";
 }
 
+Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
+                                             const std::map<PolicyKey, PolicyObject>& objects) {
+    Result<config::MergedPolicy> merged = config::merge_layers(file, objects);
+    if (merged) return merged;
+    return make_error(ErrorCode::InvalidConfiguration,
+                      "merge the configuration with what was made over the API: " +
+                          merged.error().message);
+}
+
+// A change that is being stored counts: its policy is on its way to the engine.
 Result<config::MergedPolicy> PolicyLayers::merge(const config::FileLayer& file) const {
-    // A change that is being stored counts: its policy is on its way to the engine.
-    Result<config::MergedPolicy> merged =
-        config::merge_layers(file, in_flight_ ? *in_flight_ : objects());
-    if (!merged) {
-        return make_error(
-            ErrorCode::InvalidConfiguration,
-            "merge the configuration with what was made over the API: " + merged.error().message);
-    }
-    return merged;
+    return merge_with_file(file, in_flight_ ? *in_flight_ : objects());
 }
 
 void PolicyLayers::commit(config::FileLayer file, config::MergedPolicy merged) {
@@ -187,7 +197,7 @@ Result<void> PolicyLayers::put_one(const config::ObjectDraft& wanted, const Poli
         return {};
     }
     PolicyObject& object = known->second;
-    if (mode == PutMode::create) return exists(object);
+    if (mode == PutMode::create || is_other_quota(object, wanted)) return exists(object);
     if (request.version != 0 && request.version != object.version) {
         return make_error(ErrorCode::Conflict,
                           "change " + config::in_words(wanted.key) +

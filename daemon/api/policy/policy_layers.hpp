@@ -46,8 +46,7 @@ public:
     PolicyLayers(aio::Loop& loop, core::EngineLoop& engine, ports::PolicyStore& store)
         : engine_(engine), store_(store), free_(loop) {}
 
-    // The policy of the file and the stored objects. An error: they do not go together, and nothing
-    // changed. `commit` makes it the engine's.
+    // Changes nothing; commit() makes it the engine's.
     Result<config::MergedPolicy> merge(const config::FileLayer& file) const;
     void commit(config::FileLayer file, config::MergedPolicy merged);
 
@@ -83,6 +82,10 @@ private:
     bool is_busy_ = false;
     std::optional<std::map<PolicyKey, PolicyObject>> in_flight_;  // as they will be
 };
+
+// The policy of a file and of stored objects. InvalidConfiguration: they do not go together.
+Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
+                                             const std::map<PolicyKey, PolicyObject>& objects);
 
 // PoolNotFound, QuotaNotFound ...
 Error not_found(const PolicyKey& key);

@@ -31,12 +31,16 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
                                             "DeviceClassObserved",
                                             "DeviceClassRemoved",
                                             "MetricsObserved",
-                                            "PolicyObjectsChanged"};
+                                            "JobUpdated",
+                                            "PolicyObjectsChanged",
+                                            "NodeChangeRequested",
+                                            "NodeChangeOutcome"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kEffectNames[] = {
     "BindPod",       "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",
-    "ReportStarted", "WakeAt",    "EvictPod",       "ResizeWorkload", "DropDetails"};
+    "ReportStarted", "WakeAt",    "EvictPod",       "ResizeWorkload", "DropDetails",
+    "UpdateWorkload", "ChangeNode"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 double seconds_of(ports::EngineObserver::Span span) {

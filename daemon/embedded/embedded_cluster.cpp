@@ -57,6 +57,7 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
     sink_ = &sink;
     const Instant now = clock();
     record(now, Advanced{});
+    cluster_.name_topology(settings_.topology_labels);
     std::vector<NodeFacts> nodes = configured_nodes();
     for (NodeFacts& node : nodes) {
         const auto member = memberships_.find(node.name);

@@ -81,6 +81,9 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
               }),
       resizer(group, *client, labels,
               [this](WorkloadResizeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
+      node_writer(
+          group, *client, [this](const std::string& name) { return node_feed.find(name); },
+          [this](NodeChangeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
@@ -145,6 +148,8 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
                    [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
+                   [](const UpdateWorkload&) {},
+                   [&](const ChangeNode& order) { parts.node_writer.change(order); },
                    [](const DropDetails&) {},  // users own these objects
                    [&](const ReportPending& report) {
                        parts.writer.want(report);
@@ -206,7 +211,7 @@ aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     constexpr std::chrono::milliseconds look_again{10};
     const auto is_idle = [&] {
         return parts.binder.idle() && parts.maker.idle() && parts.evictor.idle() &&
-               parts.resizer.idle();
+               parts.resizer.idle() && parts.node_writer.idle();
     };
     parts.writes_ended = is_idle();
     while (!parts.writes_ended && !deadline.passed()) {

@@ -75,7 +75,7 @@ void offer_distributed(Json& list, const JobSpec& spec) {
 void offer_hidden_devices(Json& list) {
     for (const GpuVendor& vendor : gpu_vendors()) {
         if (vendor.visible_devices_environment.empty()) continue;
-        offer(list, vendor.visible_devices_environment, vendor.alias == "nvidia" ? "none" : "void");
+        offer(list, vendor.visible_devices_environment, std::string{vendor.no_devices});
     }
 }
 

@@ -25,11 +25,14 @@ namespace gpuctl {
     X(JobExists)              \
     X(JobNotFound)            \
     X(JobAmbiguous)           \
+    X(ImmutableField)         \
     X(PoolNotFound)           \
     X(PoolEmpty)              \
     X(PoolInUse)              \
     X(QueueNotFound)          \
     X(NodeNotFound)           \
+    X(LabelConflict)          \
+    X(LabelNotFound)          \
     X(NamespaceNotFound)      \
     X(NamespaceNotManaged)    \
     X(NeverFits)              \

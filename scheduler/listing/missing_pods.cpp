@@ -80,6 +80,11 @@ std::optional<Explanation> explain_missing_pods(const ClusterState& state, const
         job.run.last_phase == PodPhase::succeeded || (one_failed && !job.workload.facts);
     if (job.workload.state == WorkloadState::created && done) return std::nullopt;
     Explanation story;
+    if (Seats::is_paused(job)) {
+        story.reason = Reason::paused;
+        story.facts = {state.seats.paused(job)};
+        return story;
+    }
     story.reason = Reason::pods_missing;
     story.facts = {cause_of(job, one_failed)};
     return story;

@@ -18,6 +18,7 @@
 #include "scheduler/model/signal.hpp"
 #include "scheduler/state/jobs/finished_jobs.hpp"
 #include "scheduler/state/maintenance/calendar.hpp"
+#include "scheduler/state/node_changes/open_change.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_times/run_time_history.hpp"
 
@@ -25,7 +26,7 @@ namespace gpuctl {
 
 // Enumerations of rows, by name in the layouts of files.
 inline std::vector<std::string_view> archive_enumerators(BindState) {
-    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // the last: nominated
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed", "seat"};  // claimed: nominated
 }
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)
@@ -212,8 +213,11 @@ struct StateImage {
         finished_jobs;  // by key; the summaries of those that are not in `jobs`
     std::map<std::string, RemovedJobs> removed_jobs;
     std::pair<Instant, ObjectKey> removed_until;
-    std::vector<JobSignal> signals;            // by job and kind
-    std::vector<PolicyObject> policy_objects;  // by key
+    std::vector<JobSignal> signals;              // by job and kind
+    std::map<ObjectKey, ChangeRow> job_changes;  // of jobs that were changed
+    std::map<ObjectKey, PauseRow> pauses;        // of jobs that are paused, or keep room
+    std::vector<PolicyObject> policy_objects;    // by key
+    std::vector<OpenNodeChange> node_changes;    // in the order of their requests
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
@@ -221,6 +225,6 @@ BOOST_DESCRIBE_STRUCT(StateImage, (),
                        gang_notes, device_classes, churn, finished, look_again, beyond_guarantee,
                        nodes, pods, jobs, usage, run_times, promises, limits_kept, calendar,
                        budgets, ended_jobs, finished_jobs, removed_jobs, removed_until, signals,
-                       policy_objects))
+                       job_changes, pauses, policy_objects, node_changes))
 
 }  // namespace gpuctl

@@ -120,6 +120,7 @@ private:
                 case BindState::assumed:
                 case BindState::bound:
                 case BindState::nominated:
+                case BindState::seat:
                     if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case BindState::foreign:

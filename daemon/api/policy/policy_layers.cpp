@@ -89,9 +89,9 @@ Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
                                              const std::map<PolicyKey, PolicyObject>& objects) {
     Result<config::MergedPolicy> merged = config::merge_layers(file, objects);
     if (merged) return merged;
-    return make_error(ErrorCode::InvalidConfiguration,
-                      "merge the configuration with what was made over the API: " +
-                          merged.error().message);
+    return make_error(
+        ErrorCode::InvalidConfiguration,
+        "merge the configuration with what was made over the API: " + merged.error().message);
 }
 
 // A change that is being stored counts: its policy is on its way to the engine.

@@ -34,7 +34,7 @@ Objects objects_of(const std::string& yaml) {
     return out;
 }
 
-std::string refusal(const std::string& file, const std::string& objects) {
+std::string layers_refusal(const std::string& file, const std::string& objects) {
     const Result<MergedPolicy> merged = merge_layers(layer_of(file), objects_of(objects));
     return merged ? "merged" : merged.error().message;
 }
@@ -92,15 +92,15 @@ TEST(PolicyLayers, objects_add_pools_queues_and_quotas_with_the_named_policy_of_
 }
 
 TEST(PolicyLayers, a_name_in_both_layers_is_refused_with_the_place_in_the_file) {
-    EXPECT_NE(refusal(kFile, "kind: pool\nname: train\n").find("pool train is in gpuctld.yaml:5:"),
+    EXPECT_NE(layers_refusal(kFile, "kind: pool\nname: train\n").find("pool train is in gpuctld.yaml:5:"),
               std::string::npos);
-    EXPECT_NE(refusal(kFile, "kind: quota\nquota: {name: q}\nnamespace: {team-a: {gpu: 1}}\n")
+    EXPECT_NE(layers_refusal(kFile, "kind: quota\nquota: {name: q}\nnamespace: {team-a: {gpu: 1}}\n")
                   .find("the quota of namespace team-a is in gpuctld.yaml:8:"),
               std::string::npos);
-    EXPECT_NE(refusal(kFile, "kind: queue\nqueue: {name: llm, pool: train}\n")
+    EXPECT_NE(layers_refusal(kFile, "kind: queue\nqueue: {name: llm, pool: train}\n")
                   .find("queue llm of pool train is in gpuctld.yaml:6:"),
               std::string::npos);
-    EXPECT_NE(refusal(kFile, "kind: pool\nname: default\n").find("pool default is in the config"),
+    EXPECT_NE(layers_refusal(kFile, "kind: pool\nname: default\n").find("pool default is in the config"),
               std::string::npos);
 }
 
@@ -114,9 +114,9 @@ TEST(PolicyLayers, queues_and_nodes_that_do_not_fit_are_refused_by_name) {
         {"kind: pool\nname: p\nnodes: [x]\n---\nkind: pool\nname: q\nnodes: [x]\n",
          "node x is in pool p and in pool q"}};
     for (const auto& [objects, words] : cases) {
-        EXPECT_NE(refusal(kFile, objects).find(words), std::string::npos)
+        EXPECT_NE(layers_refusal(kFile, objects).find(words), std::string::npos)
             << objects << "\n"
-            << refusal(kFile, objects);
+            << layers_refusal(kFile, objects);
     }
 }
 

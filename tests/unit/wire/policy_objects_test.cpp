@@ -8,7 +8,7 @@
 namespace gpuctl::config {
 namespace {
 
-Result<ObjectReading> read(const std::string& yaml, bool strict = false) {
+Result<ObjectReading> read_objects_in(const std::string& yaml, bool strict = false) {
     const Result<std::vector<wire::Document>> documents = wire::parse_yaml(yaml);
     if (!documents) return documents.error();
     const auto kind = policy_kind_of(documents->front());
@@ -17,7 +17,7 @@ Result<ObjectReading> read(const std::string& yaml, bool strict = false) {
 }
 
 std::string canonical(const std::string& yaml) {
-    const Result<ObjectReading> reading = read(yaml);
+    const Result<ObjectReading> reading = read_objects_in(yaml);
     if (!reading) return reading.error().message;
     std::string text;
     for (const ObjectDraft& one : reading->drafts) {
@@ -27,7 +27,7 @@ std::string canonical(const std::string& yaml) {
 }
 
 std::string mistake(const std::string& yaml) {
-    const Result<ObjectReading> reading = read(yaml);
+    const Result<ObjectReading> reading = read_objects_in(yaml);
     return reading ? "accepted" : reading.error().message;
 }
 
@@ -125,11 +125,11 @@ TEST(PolicyObjects, each_mistake_names_its_line_and_what_to_write) {
 
 TEST(PolicyObjects, an_unknown_key_warns_with_the_nearest_and_is_refused_when_strict) {
     const std::string yaml = "kind: pool\npool: {name: p, descripton: x}\n";
-    const Result<ObjectReading> reading = read(yaml);
+    const Result<ObjectReading> reading = read_objects_in(yaml);
     ASSERT_TRUE(reading);
     ASSERT_EQ(reading->warnings.size(), 1u);
     EXPECT_NE(reading->warnings[0].message.find("description"), std::string::npos);
-    EXPECT_FALSE(read(yaml, true));
+    EXPECT_FALSE(read_objects_in(yaml, true));
 }
 
 TEST(PolicyObjects, a_file_that_is_refused_today_still_names_what_it_made) {

@@ -4,6 +4,7 @@
 
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_nodes.hpp"
+#include "cli/grammar_policy.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -64,11 +65,13 @@ SharedGrammar shared_grammar() {
 }
 
 void add_create(CLI::App& app, CommandLine& line) {
-    CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
+    CLI::App* command = app.add_subcommand(
+        "create", "make what YAML files say: jobs, pools, quotas, queues, namespaces");
     command->footer(
         "Examples:\n"
         "  gpuctl create -f train.yaml\n"
         "  gpuctl create -f a.yaml b.yaml -n team-a\n"
+        "  gpuctl create -f pool.yaml                 a pool, a quota, a queue or a namespace\n"
         "  gpuctl create -f train.yaml --dry-run      what would be created, and whether it ever "
         "fits");
     command
@@ -117,8 +120,9 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
             ->excludes("--namespace")
             ->group("Scope");
     }
-    if (kind == "nodes") {
-        command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
+    if (kind == "nodes" || kind == "pools") {
+        command
+            ->add_option("--gpu-type", line.get.gpu_type, "only " + kind + " with this GPU model")
             ->group("Selection");
     }
     add_output(*command, line, kEvery);
@@ -132,7 +136,8 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
 }
 
 void add_get(CLI::App& app, CommandLine& line) {
-    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes or queues");
+    CLI::App* get =
+        app.add_subcommand("get", "list jobs, pools, nodes, queues, quotas or namespaces");
     get->footer(
         "Examples:\n"
         "  gpuctl get jobs --pool training\n"
@@ -146,8 +151,8 @@ void add_get(CLI::App& app, CommandLine& line) {
 }
 
 void add_describe(CLI::App& app, CommandLine& line) {
-    CLI::App* describe =
-        app.add_subcommand("describe", "show everything about one job, pool or node");
+    CLI::App* describe = app.add_subcommand(
+        "describe", "show everything about one job, pool, node, quota, queue or namespace");
     describe->footer(
         "Examples:\n"
         "  gpuctl describe job llm-sft\n"
@@ -189,15 +194,16 @@ void add_explain(CLI::App& app, CommandLine& line) {
 }
 
 void add_delete(CLI::App& app, CommandLine& line) {
-    CLI::App* remove =
-        app.add_subcommand("delete", "delete jobs by name or by the file that declares them");
+    CLI::App* remove = app.add_subcommand(
+        "delete", "delete jobs, pools, quotas, queues or namespaces, by name or by file");
     remove->footer(
         "Examples:\n"
         "  gpuctl delete job llm-sft\n"
         "  gpuctl delete job a b c -n team-a --force\n"
         "  gpuctl delete job $(gpuctl get jobs --status Failed -o name)\n"
+        "  gpuctl delete pool infer\n"
         "  gpuctl delete -f train.yaml");
-    remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
+    remove->add_option("-f,--file", line.remove.files, "delete what these files declare");
     remove->add_flag("--force", line.remove.force, "do not wait for the grace period");
     add_scope(*remove, line);
     add_output(*remove, line, kDocumentsAndNames);
@@ -208,6 +214,7 @@ void add_delete(CLI::App& app, CommandLine& line) {
     add_scope(*job, line);
     add_output(*job, line, kDocumentsAndNames);
     remove->callback([&line] {
+        if (line.policy.is_chosen) return;
         if (line.remove.files.empty() && line.job_words.empty()) {
             throw CLI::ValidationError("delete", "give `delete job NAME` or `delete -f FILE`");
         }
@@ -373,6 +380,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_logs(*app, line);
     add_version(*app, line);
     add_replay(*app, line);
+    add_policy_commands(*app, line);
     app->footer(
         "`gpuctl COMMAND --help` has examples for each command.\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"

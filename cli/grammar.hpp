@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/nodes.hpp"
+#include "cli/commands/policy.hpp"
 
 namespace gpuctl::cli {
 
@@ -33,6 +34,8 @@ struct CommandLine {
     PreviewOptions preview;
     VersionOptions version;
     ReplayOptions replay;
+    CreateOptions apply_policy;
+    PolicyOptions policy;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

@@ -44,6 +44,8 @@ public:
     [[nodiscard]] virtual std::optional<Error> refusal() const = 0;
     // All or nothing; answered once it is stored and the engine has it.
     virtual aio::Task<Result<void>> write(PolicyWrite wanted, aio::Deadline deadline) = 0;
+    // At a start and after a reload: what the stored objects say of nodes.
+    virtual void assign(const NodeMemberships& all) = 0;
 };
 
 }  // namespace gpuctl::ports

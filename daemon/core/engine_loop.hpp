@@ -91,6 +91,9 @@ public:
     // Conflict, ValidationFailed, Forbidden.
     aio::Task<Result<void>> change_node(NodeChange change, aio::Deadline deadline);
     void change_policy(Policy policy);
+    // Both, in this order; answered once they are on disk. `what`: for the error of a late answer.
+    aio::Task<Result<void>> change_objects(Policy policy, PolicyObjectsChanged objects,
+                                           std::string what, aio::Deadline deadline);
 
     // Runs `work` on another thread, with an engine that took the same inputs: the answer is about
     // the current state, including everything that was submitted and acknowledged. Errors as

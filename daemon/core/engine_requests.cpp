@@ -94,6 +94,21 @@ aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadl
     co_return outcome;
 }
 
+aio::Task<Result<void>> EngineLoop::change_objects(Policy policy, PolicyObjectsChanged objects,
+                                                   std::string what, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    if (mailbox_.size() + 1 >= settings_.queue_max) {  // both or none
+        notify(&ports::EngineObserver::on_turned_away);
+        co_return make_error(ErrorCode::TooManyRequests,
+                             "too many inputs wait for the scheduler; retry in a second");
+    }
+    change_policy(std::move(policy));
+    Item item{std::move(objects), std::make_shared<Waiter>(loop_)};
+    item.waiter->what = std::move(what);
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
 aio::Task<Result<void>> EngineLoop::change(JobUpdated change, aio::Deadline deadline) {
     if (std::optional<Error> refused = refusal()) co_return *refused;
     const ObjectKey key = change.key;
@@ -165,6 +180,12 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     if (const auto open = changing_.find(waiter->key);
         open != changing_.end() && open->second == waiter)
         changing_.erase(open);
+    if (!waiter->what.empty()) {
+        co_return make_error(ErrorCode::UnknownOutcome,
+                             waiter->what +
+                                 " was not confirmed in time; check before you send it "
+                                 "again");
+    }
     co_return make_error(
         ErrorCode::UnknownOutcome,
         "job " + to_string(waiter->key) +

@@ -72,4 +72,23 @@ aio::Task<net::HttpResponse> cordon_node(Services& services, Call call);
 aio::Task<net::HttpResponse> uncordon_node(Services& services, Call call);
 aio::Task<net::HttpResponse> drain_node(Services& services, Call call);
 
+// policy_routes.cpp
+aio::Task<net::HttpResponse> create_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> change_pool(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_pool(Services& services, Call call);
+net::HttpResponse list_quotas_page(Services& services, const Call& call);
+net::HttpResponse get_quota(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_quota(Services& services, Call call);
+aio::Task<net::HttpResponse> change_quota(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_quota(Services& services, Call call);
+net::HttpResponse get_queue(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_queue(Services& services, Call call);
+aio::Task<net::HttpResponse> change_queue(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_queue(Services& services, Call call);
+net::HttpResponse list_namespaces_page(Services& services, const Call& call);
+net::HttpResponse get_namespace(Services& services, const Call& call);
+aio::Task<net::HttpResponse> create_namespace(Services& services, Call call);
+aio::Task<net::HttpResponse> delete_namespace(Services& services, Call call);
+aio::Task<net::HttpResponse> change_documents(Services& services, Call call);
+
 }  // namespace gpuctl::api

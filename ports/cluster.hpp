@@ -2,6 +2,7 @@
 // The cluster as the daemon needs it. Two adapters carry out every effect: k8s/ (a real API server)
 // and daemon/embedded (the virtual cluster of sim/).
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ struct HealthLine {
     std::string name;  // "api-server", "cache", "lease"
     bool ok = false;
     std::string detail;
+};
+
+// What remove_orphans() has deleted.
+struct Orphans {
+    std::int64_t pods = 0;
+    bool service = false;
+    [[nodiscard]] bool any() const { return pods > 0 || service; }
 };
 
 class Cluster {
@@ -46,6 +54,13 @@ public:
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
+
+    // Deletes the pods and the Service that a job of this name has left behind, if its workload no
+    // longer exists. A cluster whose workloads always take their pods along has none.
+    virtual aio::Task<Result<Orphans>> remove_orphans(ObjectKey /*job*/, bool /*force*/,
+                                                      Epoch /*epoch*/) {
+        co_return Orphans{};
+    }
 
     // Starts no new effects, waits for those in flight, and releases the leadership, so that
     // another gpuctld can lead before this one has closed its client connections. Reads continue.

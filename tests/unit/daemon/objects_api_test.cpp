@@ -26,6 +26,19 @@ TEST(JobObjects, volumes_are_accepted_and_host_paths_need_a_root) {
     Daemon{quick_config(directory.path())}.run(create_with_volume);
 }
 
+aio::Task<void> create_in_missing_pool(Daemon& daemon) {
+    net::HttpResponse refused = co_await daemon.create(training_yaml("lost", 1, 1, "no-such-pool"));
+    EXPECT_EQ(error_code(refused), "PoolNotFound");
+    EXPECT_NE(refused.body.find("no-such-pool"), std::string::npos) << refused.body;
+    net::HttpResponse absent = co_await daemon.get("/api/v1/jobs/lost");
+    EXPECT_EQ(absent.status, 404) << "nothing was created";
+}
+
+TEST(Acceptance, C7_a_missing_pool_is_named_and_nothing_is_created) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(create_in_missing_pool);
+}
+
 aio::Task<void> create_two_over_quota(Daemon& daemon) {
     net::HttpResponse first = co_await daemon.create(training_yaml("a", 3));
     EXPECT_EQ(first.status, 201) << first.body;

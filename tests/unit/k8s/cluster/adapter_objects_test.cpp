@@ -257,6 +257,18 @@ struct JobObjectsBench : JobObjectsTest {
     void TestBody() override {}
 };
 
+TEST(Acceptance, C5_a_missing_namespace_is_to_be_created_first_and_nothing_is_made) {
+    JobObjectsBench bench;
+    bench.store.refuse["PATCH " + bench.workload + " dry"] = 404;
+    const auto made = bench.create();
+    EXPECT_FALSE(made.done);
+    EXPECT_FALSE(made.retryable);
+    EXPECT_EQ(made.code, ErrorCode::NamespaceNotFound);
+    EXPECT_NE(made.message.find("create the namespace first"), std::string::npos) << made.message;
+    EXPECT_FALSE(bench.store.stored.contains(bench.claim));
+    EXPECT_FALSE(bench.store.stored.contains(bench.workload));
+}
+
 TEST(Acceptance, C10_a_name_that_another_kind_has_is_refused) {
     JobObjectsBench bench;
     bench.store.stored["/apis/apps/v1/namespaces/t/deployments/sft"] = {

@@ -72,7 +72,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
                  if (outcome.result == BindResult::bound) report_bound(outcome.uid);
                  outbox.deliver(std::move(outcome));
              }),
-      maker(group, *client, {settings.scheduler_name, labels},
+      maker(group, *client, {settings.scheduler_name, labels, settings.pod_defaults},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
               [this](const EvictPod& order, PodEvictOutcome outcome) {
@@ -202,6 +202,11 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
                                                                      aio::Deadline deadline) {
     std::string uid = parts_->side_watches.uid_of(job);
     return read_controller_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
+}
+
+aio::Task<Result<ports::Orphans>> KubernetesCluster::remove_orphans(ObjectKey job, bool force,
+                                                                    Epoch epoch) {
+    return parts_->maker.remove_orphans(std::move(job), force, epoch);
 }
 
 aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {

@@ -76,6 +76,8 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::change(UpdateWorkload order) {
     if (order.part == WorkloadPart::whole) {
         const Step ready = co_await ensure_priority_class(job.spec.priority, order.epoch);
         if (!ready.ok) co_return ready;
+        const Step volumes = co_await ensure_claims(job, order.epoch, false);
+        if (!volumes.ok) co_return volumes;
     }
     ApiCall call;
     call.method = "PATCH";
@@ -92,11 +94,10 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::change(UpdateWorkload order) {
         if (answer.error().http_status == 404) refused.code = ErrorCode::JobNotFound;
         co_return refused;
     }
-    if (order.part != WorkloadPart::whole || !needs_service(job.spec)) co_return Step{};
-    // Its ports keep their numbers on the nodes: they are not among our fields.
-    std::string service = service_body(job, settings_, there.uid);
-    Step served = co_await apply(paths.service, std::move(service), order.epoch);
-    co_return served;
+    if (order.part != WorkloadPart::whole) co_return Step{};
+    // The ports of its Service keep their numbers on the nodes: they are not among our fields.
+    Step owned = co_await make_owned(job, there.uid, order.epoch);
+    co_return owned;
 }
 
 // Everything is checked before anything is deleted. The Service outlives the object without an

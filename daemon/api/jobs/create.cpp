@@ -5,6 +5,7 @@
 #include "daemon/api/http/handlers.hpp"
 #include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
+#include "daemon/api/jobs/head_room.hpp"
 #include "daemon/api/jobs/job_body.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "daemon/api/jobs/store_job.hpp"
@@ -145,6 +146,9 @@ aio::Task<net::HttpResponse> store_job(Services& services, Call call, JobBody re
     }
     if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
         co_return problem_reply(*unplaceable, call);
+    }
+    if (std::optional<std::string> tight = head_room_warning(services.engine.state(), job.spec)) {
+        warnings.push_back({{.pointer = "/resources"}, std::move(*tight)});
     }
     Json body = created_json(job, read.dry_run ? "would be accepted" : waiting_message(job));
     body["warnings"] = warnings_json(warnings);

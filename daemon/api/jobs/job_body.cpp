@@ -113,18 +113,12 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     wire::JobDocumentOptions options;
     options.strict = *strict;
     options.host_path_roots = services.settings.host_path_roots;
+    options.preferred_of_ranks = TopologyLevel::rack;
     options.gpu_replicas = services.settings.gpu_replicas;
     if (const auto name = call.query("namespace"); !name.empty()) options.default_namespace = name;
     Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();
     warnings = std::move(decoded->warnings);
-    if (!decoded->spec.claims.empty()) {
-        return make_error(
-            ErrorCode::ValidationFailed,
-            "job " + to_string(decoded->spec.key) + ": storage." +
-                decoded->spec.claims.front().name +
-                " is a claimed volume, which is not supported yet; use storage.workdirs");
-    }
     JobBody body;
     body.dry_run = incoming.dry_run;
     body.recreate = incoming.recreate || *recreate;

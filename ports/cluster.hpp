@@ -2,6 +2,7 @@
 // The cluster as the daemon needs it. Two adapters carry out every effect: k8s/ (a real API server)
 // and daemon/embedded (the virtual cluster of sim/).
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,12 @@ public:
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
+
+    // The port of the nodes that leads to a submitted job's Service; 0: there is none (yet). A
+    // request to the cluster, as above.
+    virtual aio::Task<Result<std::int32_t>> node_port(ObjectKey /*job*/, aio::Deadline) {
+        co_return 0;
+    }
 
     // Starts no new effects, waits for those in flight, and releases the leadership, so that
     // another gpuctld can lead before this one has closed its client connections. Reads continue.

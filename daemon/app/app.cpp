@@ -4,9 +4,11 @@
 
 #include "aio/entropy.hpp"
 #include "daemon/api/http/readiness.hpp"
+#include "daemon/api/http/reply.hpp"
 #include "daemon/app/figures.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
+#include "daemon/app/past_events.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/app/turns.hpp"
 #include "daemon/config/cluster/backend_sections.hpp"
@@ -166,6 +168,7 @@ void App::run_engine(journal::Recovered recovered) {
     settings.adapter_lists_all = backend.lists_all_objects;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
+    started_at_ = api::wall_now();
     engine_->start(*cluster_);
     engine_->change_policy(config_.policy);
     cluster_->start(*engine_);
@@ -206,6 +209,8 @@ void App::serve() {
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
     tasks_.spawn("log health", log_health_changes(*services_));
+    tasks_.spawn("events before the start", add_past_events(loop_, engine, journal_directory_,
+                                                            started_at_, services_->trials_stop));
     handler_.hand_over_to(*api_);
 }
 

@@ -11,6 +11,7 @@
 #include "k8s/cluster/controller_trouble.hpp"
 #include "k8s/cluster/kubernetes_cluster_parts.hpp"
 #include "k8s/cluster/kubernetes_health.hpp"
+#include "k8s/cluster/node_port.hpp"
 
 namespace gpuctl::k8s {
 
@@ -197,6 +198,11 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
                                                                      aio::Deadline deadline) {
     std::string uid = parts_->side_watches.uid_of(job);
     return read_controller_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
+}
+
+aio::Task<Result<std::int32_t>> KubernetesCluster::node_port(ObjectKey job,
+                                                             aio::Deadline deadline) {
+    return read_node_port(*parts_->client, std::move(job), deadline);
 }
 
 aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {

@@ -80,6 +80,7 @@ public:
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
+    aio::Task<Result<std::int32_t>> node_port(ObjectKey job, aio::Deadline deadline) override;
     aio::Task<void> hand_over(aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 

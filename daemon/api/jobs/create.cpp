@@ -56,9 +56,10 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const Result<JobView> existing =
         find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
     if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
-        Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
-                                                           ": several jobs have that name; "
-                                                           "choose another name");
+        Error taken =
+            make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                 " already exists: several jobs have that "
+                                                 "name; choose another name");
         taken.details = existing.error().details;
         return taken;
     }
@@ -66,10 +67,11 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     if (is_taken && !existing->never_made) {
         const char* const help = existing->status == "Terminating"
                                      ? "; try again when it is gone, or choose another name"
-                                     : "; delete it first, or choose another name";
+                                     : "; change it with `gpuctl apply`, delete it first, or "
+                                       "choose another name";
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
-                                                    ": one of that name is " + existing->status +
-                                                    help);
+                                                    ": it already exists and is " +
+                                                    existing->status + help);
     }
     const std::optional<Refusal> never = preflight(state, spec);
     return never ? std::optional{wording::error_of(*never)} : std::nullopt;

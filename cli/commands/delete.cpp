@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/job_state.hpp"
+#include "text/duration.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 
@@ -72,6 +76,34 @@ struct Outcome {
     }
 };
 
+// Waits for the deleted jobs, one after another, until the one time for all is over.
+aio::Task<void> wait_until_gone(Connection& connection, const DeleteOptions& options,
+                                const std::vector<JobName>& jobs, Outcome& outcome) {
+    const std::int64_t end_ms = aio::Loop::wall_ms() + options.timeout.ms();
+    for (const JobName& job : jobs) {
+        WaitOptions how;
+        how.condition = "deleted";
+        how.timeout = Duration{std::max<std::int64_t>(0, end_ms - aio::Loop::wall_ms())};
+        how.interval = options.interval;
+        JobName asked = job;
+        const Result<void> gone =
+            co_await wait_for_job(connection, std::move(asked), std::move(how));
+        if (gone) {
+            if (options.format == Format::table) {
+                std::cout << "job " << printable(to_string(job)) << " is gone\n";
+            }
+            continue;
+        }
+        Error error = gone.error();
+        if (error.code == ErrorCode::Timeout) {
+            error.message = "delete job " + to_string(job) + ": it is still terminating after " +
+                            text::format_span(options.timeout.ms() / 1'000) +
+                            "; --timeout waits longer, --force does not wait for its pods";
+        }
+        outcome.refused(error, to_string(job), job.name, options.format);
+    }
+}
+
 }  // namespace
 
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
@@ -91,6 +123,7 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         }
         jobs.insert(jobs.end(), declared->begin(), declared->end());
     }
+    std::vector<JobName> accepted;
     for (const JobName& job : jobs) {
         const std::string target =
             "/api/v1/jobs/" + net::percent_encode(job.name) +
@@ -98,10 +131,12 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
         if (reply) {
             outcome.removed(job, reply->body, options);
+            accepted.push_back({text_of(reply->body, "namespace", job.namespace_name), job.name});
         } else {
             outcome.refused(reply.error(), to_string(job), job.name, options.format);
         }
     }
+    if (options.wait) co_await wait_until_gone(connection, options, accepted, outcome);
     const nlohmann::json& results = outcome.results;
     if (is_document(options.format) && !results.empty()) {
         print_document(std::cout, results.size() == 1 ? results[0] : results, options.format);

@@ -33,16 +33,23 @@ TEST_P(Help, is_what_the_golden_file_says) {
 
 INSTANTIATE_TEST_SUITE_P(
     Every, Help,
-    testing::Values(HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}},
-                    HelpCase{"get", {"get"}}, HelpCase{"get-jobs", {"get", "jobs"}},
-                    HelpCase{"get-pools", {"get", "pools"}},
-                    HelpCase{"get-nodes", {"get", "nodes"}},
-                    HelpCase{"get-queues", {"get", "queues"}}, HelpCase{"describe", {"describe"}},
-                    HelpCase{"describe-job", {"describe", "job"}},
-                    HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
-                    HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
-                    HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
-                    HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
+    testing::Values(
+        HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}}, HelpCase{"get", {"get"}},
+        HelpCase{"get-jobs", {"get", "jobs"}}, HelpCase{"get-pools", {"get", "pools"}},
+        HelpCase{"get-nodes", {"get", "nodes"}}, HelpCase{"get-queues", {"get", "queues"}},
+        HelpCase{"describe", {"describe"}}, HelpCase{"describe-job", {"describe", "job"}},
+        HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
+        HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
+        HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+        HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}},
+        HelpCase{"get-events", {"get", "events"}}, HelpCase{"get-notebook", {"get", "notebook"}},
+        HelpCase{"describe-pool", {"describe", "pool"}},
+        HelpCase{"describe-node", {"describe", "node"}}, HelpCase{"cancel", {"cancel"}},
+        HelpCase{"wait", {"wait"}}, HelpCase{"top", {"top"}}, HelpCase{"doctor", {"doctor"}},
+        HelpCase{"config", {"config"}}, HelpCase{"config-get-contexts", {"config", "get-contexts"}},
+        HelpCase{"config-use-context", {"config", "use-context"}},
+        HelpCase{"config-current-context", {"config", "current-context"}},
+        HelpCase{"config-view", {"config", "view"}}, HelpCase{"completion", {"completion"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

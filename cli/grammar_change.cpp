@@ -10,10 +10,12 @@ constexpr const char* kChangedJob = "exact name of the job, also NAMESPACE/NAME"
 
 void add_apply(CLI::App& app, CommandLine& line, const SharedGrammar& shared) {
     CLI::App* command =
-        app.add_subcommand("apply", "create jobs, or change them to what a file says");
+        app.add_subcommand(
+        "apply", "create what YAML files say, or change it to that: jobs, pools, quotas, queues");
     command->footer(
         "Examples:\n"
         "  gpuctl apply -f chat.yaml\n"
+        "  gpuctl apply -f pool.yaml -f quota.yaml    those of a file all together, or none\n"
         "  gpuctl apply -f chat.yaml --dry-run        created, updated, unchanged or recreated?\n"
         "  gpuctl apply -f train.yaml --recreate      for fields that cannot change in place\n"
         "What is the same already is not written. A change of a field that cannot change in place\n"

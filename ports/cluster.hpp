@@ -66,6 +66,12 @@ public:
         co_return Orphans{};
     }
 
+    // The port of the nodes that leads to a submitted job's Service; 0: there is none (yet). A
+    // request to the cluster, as above.
+    virtual aio::Task<Result<std::int32_t>> node_port(ObjectKey /*job*/, aio::Deadline) {
+        co_return 0;
+    }
+
     // Starts no new effects, waits for those in flight, and releases the leadership, so that
     // another gpuctld can lead before this one has closed its client connections. Reads continue.
     virtual aio::Task<void> hand_over(aio::Deadline deadline) = 0;

@@ -1,8 +1,9 @@
-// apply -f and diff -f: jobs as files want them.
+// apply -f and diff -f: jobs and objects of the policy as files want them.
 
+#include <algorithm>
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/commands/policy.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 
@@ -141,6 +142,29 @@ aio::Task<void> apply_document(Connection& connection, const ApplyOptions& optio
     applied.answered(part.file, reply->body);
 }
 
+// The pools, quotas, queues and namespaces of a file: all of them, or none.
+aio::Task<void> apply_policy(Connection& connection, const ApplyOptions& options, std::string file,
+                             std::vector<DocumentPart> policy, Applied& applied) {
+    const bool is_dry_run = options.dry_run || options.is_diff;
+    const PolicyFile how{"apply", options.strict, is_dry_run, false};
+    const Result<PolicyAnswer> sent =
+        co_await send_policy_documents(connection, how, std::move(policy));
+    if (!sent) {
+        applied.refused(file, sent.error(), options.format);
+        co_return;
+    }
+    PolicyAnswer shown = *sent;
+    if (options.is_diff) {
+        const auto is_same = [](const nlohmann::json& result) {
+            return text_of(result, "action") == "unchanged";
+        };
+        auto& results = shown.results.get_ref<nlohmann::json::array_t&>();
+        results.erase(std::remove_if(results.begin(), results.end(), is_same), results.end());
+    }
+    print_policy_answer(file, shown, options.format);
+    for (const auto& result : sent->results) applied.answered(file, result);
+}
+
 }  // namespace
 
 aio::Task<int> run_apply(Connection& connection, ApplyOptions options) {
@@ -150,6 +174,10 @@ aio::Task<int> run_apply(Connection& connection, ApplyOptions options) {
         if (!parts) {
             applied.refused(file, parts.error(), options.format);
             continue;
+        }
+        std::vector<DocumentPart> policy = take_policy_documents(*parts);
+        if (!policy.empty()) {
+            co_await apply_policy(connection, options, file, std::move(policy), applied);
         }
         for (DocumentPart& part : *parts) {
             co_await apply_document(connection, options, std::move(part), applied);

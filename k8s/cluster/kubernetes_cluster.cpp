@@ -11,6 +11,7 @@
 #include "k8s/cluster/controller_trouble.hpp"
 #include "k8s/cluster/kubernetes_cluster_parts.hpp"
 #include "k8s/cluster/kubernetes_health.hpp"
+#include "k8s/cluster/node_port.hpp"
 
 namespace gpuctl::k8s {
 
@@ -207,6 +208,11 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
 aio::Task<Result<ports::Orphans>> KubernetesCluster::remove_orphans(ObjectKey job, bool force,
                                                                     Epoch epoch) {
     return parts_->maker.remove_orphans(std::move(job), force, epoch);
+}
+
+aio::Task<Result<std::int32_t>> KubernetesCluster::node_port(ObjectKey job,
+                                                             aio::Deadline deadline) {
+    return read_node_port(*parts_->client, std::move(job), deadline);
 }
 
 aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {

@@ -84,6 +84,7 @@ public:
                                                       aio::Deadline deadline) override;
     aio::Task<Result<ports::Orphans>> remove_orphans(ObjectKey job, bool force,
                                                      Epoch epoch) override;
+    aio::Task<Result<std::int32_t>> node_port(ObjectKey job, aio::Deadline deadline) override;
     aio::Task<void> hand_over(aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 

@@ -14,6 +14,7 @@ net::HttpResponse get_health(Services& services, const Call& call);
 net::HttpResponse get_livez(Services& services, const Call& call);
 net::HttpResponse get_readyz(Services& services, const Call& call);
 net::HttpResponse get_metrics(Services& services, const Call& call);
+net::HttpResponse get_caller(Services& services, const Call& call);
 net::HttpResponse get_version(Services& services, const Call& call);
 aio::Task<net::HttpResponse> get_snapshot(Services& services, Call call);
 
@@ -32,6 +33,9 @@ aio::Task<net::HttpResponse> apply_job(Services& services, Call call);
 aio::Task<net::HttpResponse> update_job(Services& services, Call call);
 aio::Task<net::HttpResponse> pause_job(Services& services, Call call);
 aio::Task<net::HttpResponse> resume_job(Services& services, Call call);
+
+// events.cpp
+net::HttpResponse list_events_page(Services& services, const Call& call);
 
 // what_if.cpp
 aio::Task<net::HttpResponse> what_if(Services& services, Call call);

@@ -59,9 +59,10 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const Result<JobView> existing =
         find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
     if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
-        Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
-                                                           ": several jobs have that name; "
-                                                           "choose another name");
+        Error taken =
+            make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                 " already exists: several jobs have that "
+                                                 "name; choose another name");
         taken.details = existing.error().details;
         return taken;
     }

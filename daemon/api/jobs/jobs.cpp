@@ -6,6 +6,7 @@
 #include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/http/selection.hpp"
+#include "daemon/api/jobs/access.hpp"
 #include "daemon/api/jobs/finished.hpp"
 #include "daemon/api/jobs/job_rows.hpp"
 #include "daemon/api/jobs/missing_pods.hpp"
@@ -89,22 +90,35 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
     constexpr std::size_t row_bytes = 512;
     std::string body;
     body.reserve(static_cast<std::size_t>(page->size) * row_bytes);
-    JobRows{listing, wall_now(), body}.add_page(*selection, page->number, page->size);
+    const Result<bool> every = flag_of(call, "allSchedulers");
+    if (!every) return problem_reply(every.error(), call);
+    const std::vector<PodId> foreign =
+        *every ? foreign_pods(listing.state(), *selection) : std::vector<PodId>{};
+    JobRows{listing, wall_now(), body}.add_page(*selection, page->number, page->size, foreign);
     return json_text_reply(std::move(body));
 }
 
 aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
+    std::string trouble;
     if (waits_for_controller(*job)) {
         const std::string words = co_await controller_words(services, ObjectKey{job->key});
         job = job_named(services, call);  // the state may have changed after the wait
         if (!job) co_return problem_reply(job.error(), call);
-        if (job->waiting) add_controller_words(words, *job->waiting);
+        if (job->waiting) trouble = words;
     }
+    std::int32_t node_port = 0;
+    if (has_service(*job)) {
+        node_port = co_await node_port_of(services, ObjectKey{job->key});
+        job = job_named(services, call);
+        if (!job) co_return problem_reply(job.error(), call);
+    }
+    if (job->waiting) add_controller_words(trouble, *job->waiting);
     if (job->waiting) whatif::keep_to(job->start, *job->waiting);
-    co_return json_text_reply(job_detail(services.engine.listing(), *job,
-                                         services.engine.history().of(job->key), wall_now()));
+    co_return json_text_reply(
+        job_detail(services.engine.listing(), *job, services.engine.history().of(job->key),
+                   access_json(services.engine.state(), *job, node_port), wall_now()));
 }
 
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {

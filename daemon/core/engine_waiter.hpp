@@ -11,7 +11,7 @@ namespace gpuctl::core {
 // callback; the last owner frees it.
 struct EngineLoop::Waiter {
     explicit Waiter(aio::Loop& loop) : answered(loop) {}
-    ObjectKey key;      // of a job
+    ObjectKey key;  // of a job
     bool needs_workload = false;
     bool is_change = false;  // of a job that exists
     bool on_disk = false;

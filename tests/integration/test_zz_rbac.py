@@ -100,6 +100,8 @@ class Rights(unittest.TestCase):
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
         delete_namespace_pods(self.bed, self.namespace)
         self.let_one_make_room_for_another()
+        self.daemon.gpuctl("label", "test-0", "tour=yes", "--overwrite")
+        self.daemon.gpuctl("label", "test-0", "tour", "--delete")
         for kind, text in KINDS.items():
             with self.subTest(kind):
                 name = f"tour-{kind}"

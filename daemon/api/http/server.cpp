@@ -71,7 +71,7 @@ bool knows_query(const Route& route, std::string_view name) {
 
 // `?dryRun` is `?dryRun=true`, and `exclude` may be empty.
 bool may_be_empty(std::string_view name) {
-    constexpr std::string_view flags[] = {"strict", "dryRun",  "force",  "all",
+    constexpr std::string_view flags[] = {"strict", "dryRun",  "force",   "all",
                                           "follow", "verbose", "exclude", "overwrite"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }

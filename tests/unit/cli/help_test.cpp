@@ -33,19 +33,18 @@ TEST_P(Help, is_what_the_golden_file_says) {
 
 INSTANTIATE_TEST_SUITE_P(
     Every, Help,
-    testing::Values(HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}},
-                    HelpCase{"get", {"get"}}, HelpCase{"get-jobs", {"get", "jobs"}},
-                    HelpCase{"get-pools", {"get", "pools"}},
-                    HelpCase{"get-nodes", {"get", "nodes"}},
-                    HelpCase{"get-queues", {"get", "queues"}}, HelpCase{"describe", {"describe"}},
-                    HelpCase{"describe-job", {"describe", "job"}},
-                    HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
-                    HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
-                    HelpCase{"label", {"label"}}, HelpCase{"get-labels", {"get", "labels"}},
-                    HelpCase{"add", {"add"}}, HelpCase{"remove", {"remove"}},
-                    HelpCase{"cordon", {"cordon"}}, HelpCase{"uncordon", {"uncordon"}},
-                    HelpCase{"drain", {"drain"}}, HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
-                    HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
+    testing::Values(
+        HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}}, HelpCase{"get", {"get"}},
+        HelpCase{"get-jobs", {"get", "jobs"}}, HelpCase{"get-pools", {"get", "pools"}},
+        HelpCase{"get-nodes", {"get", "nodes"}}, HelpCase{"get-queues", {"get", "queues"}},
+        HelpCase{"describe", {"describe"}}, HelpCase{"describe-job", {"describe", "job"}},
+        HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
+        HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
+        HelpCase{"label", {"label"}}, HelpCase{"get-labels", {"get", "labels"}},
+        HelpCase{"add", {"add"}}, HelpCase{"remove", {"remove"}}, HelpCase{"cordon", {"cordon"}},
+        HelpCase{"uncordon", {"uncordon"}}, HelpCase{"drain", {"drain"}},
+        HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+        HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

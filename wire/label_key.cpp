@@ -47,15 +47,17 @@ std::string kebab(std::string_view text) {
         }
         // A word begins: "gpuType", and the last letter of "GPUType"'s first word ends it.
         const bool is_first = i == 0 || !is_alphanumeric(text[i - 1]);
-        const bool is_inside = i > 0 && is_upper(text[i - 1]) &&
-                               (i + 1 == text.size() || !is_lower(text[i + 1]));
+        const bool is_inside =
+            i > 0 && is_upper(text[i - 1]) && (i + 1 == text.size() || !is_lower(text[i + 1]));
         if (!is_first && !is_inside) out += '-';
         out += static_cast<char>(c - 'A' + 'a');
     }
     return out;
 }
 
-std::string shown(std::string_view text) { return "\"" + std::string{text.substr(0, kShownMax)} + "\""; }
+std::string shown(std::string_view text) {
+    return "\"" + std::string{text.substr(0, kShownMax)} + "\"";
+}
 
 Error refused(std::string_view written, const std::string& why) {
     return make_error(ErrorCode::ValidationFailed, "label key " + shown(written) + " " + why);
@@ -87,8 +89,8 @@ Result<LabelKey> read_label_key(std::string_view written, std::string_view prefi
     }
     for (const std::string_view reserved : kReserved) {
         if (domain != reserved && !domain.ends_with("." + std::string{reserved})) continue;
-        return refused(written, "is reserved for Kubernetes (" + std::string{domain} +
-                                    "); use " + ours + ", or set it with kubectl");
+        return refused(written, "is reserved for Kubernetes (" + std::string{domain} + "); use " +
+                                    ours + ", or set it with kubectl");
     }
     return LabelKey{std::string{written}, ""};
 }

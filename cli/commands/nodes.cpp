@@ -34,7 +34,8 @@ struct NodeReport {
             entry["message"] = text_of(reply->body, "message");
             if (const Json label = reply->body.value("label", Json{}); label.is_object())
                 entry["label"] = text_of(label, "key") + "=" + text_of(label, "value");
-            if (options.format == Format::table) std::cout << printable(text_of(entry, "message")) << '\n';
+            if (options.format == Format::table)
+                std::cout << printable(text_of(entry, "message")) << '\n';
             for (const Json& warning : reply->body.value("warnings", Json::array())) {
                 if (warning.is_string())
                     std::cerr << "warning: " << printable(warning.get<std::string>()) << '\n';
@@ -97,7 +98,8 @@ void print_label_table(const Json& nodes) {
     for (const Json& node : nodes) {
         std::string text;
         for (const Json& label : node.value("labels", Json::array())) {
-            text += (text.empty() ? "" : ",") + text_of(label, "key") + "=" + text_of(label, "value");
+            text +=
+                (text.empty() ? "" : ",") + text_of(label, "key") + "=" + text_of(label, "value");
         }
         table.add_row({text_of(node, "nodeName"), text.empty() ? "-" : text});
     }
@@ -112,8 +114,9 @@ aio::Task<int> get_label_of_all(Connection& connection, NodeOptions options) {
     if (is_document(options.format)) {
         Json rows = Json::array();
         for (const Json& item : items->list) {
-            rows.push_back({{"node", text_of(item, "nodeName")},
-                            {"label", text_of(item, "labelKey") + "=" + text_of(item, "labelValue")}});
+            rows.push_back(
+                {{"node", text_of(item, "nodeName")},
+                 {"label", text_of(item, "labelKey") + "=" + text_of(item, "labelValue")}});
         }
         print_document(std::cout, options.is_short_form ? rows : items->list, options.format);
         co_return 0;

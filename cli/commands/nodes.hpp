@@ -33,7 +33,7 @@ aio::Task<int> run_get_labels(Connection& connection, NodeOptions options);
 // add, remove, cordon, uncordon, drain
 aio::Task<int> run_on_nodes(Connection& connection, NodeOptions options);
 
-// `get nodes --gpu-type gpu-type`: a user who names the label means all its values.
+// `get nodes --gpu-type gpu-type`: the name of the label means all its values.
 bool is_gpu_type_label(std::string_view text);
 
 }  // namespace gpuctl::cli

@@ -64,8 +64,8 @@ struct Agree {
         answers.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
     }
     void operator()(const ChangeNode& change) const {
-        answers.emplace_back(NodeChangeOutcome{change.id, change.request, change.change.node,
-                                               NodeChangeResult::changed, {}, ""});
+        answers.emplace_back(NodeChangeOutcome{
+            change.id, change.request, change.change.node, NodeChangeResult::changed, {}, ""});
     }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}

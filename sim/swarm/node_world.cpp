@@ -46,7 +46,8 @@ void NodeWorld::run(int actions) {
     begin_term();
     pass_time(Duration::seconds(60));
     for (const OpenNodeChange& open : engine_.state().node_changes.open())
-        fail("N2", "change " + open.request + " of " + open.change.node + " is never answered");
+        fail("answers",
+             "change " + open.request + " of " + open.change.node + " is never answered");
 }
 
 void NodeWorld::act() {
@@ -101,35 +102,36 @@ void NodeWorld::pass_time(Duration span) {
 }
 
 void NodeWorld::happen(Event event) {
-    if (const auto* outcome = std::get_if<NodeChangeOutcome>(&event)) take(*outcome);
+    if (const auto* outcome = std::get_if<NodeChangeOutcome>(&event)) note_answered(*outcome);
     EffectList effects;
     ++sequence_;
     engine_.step(Input{Sequence{sequence_}, now_, sequence_, std::move(event)}, effects);
-    for (Violation& wrong : verify(engine_.state())) fail(std::move(wrong.id), std::move(wrong.what));
+    for (Violation& wrong : verify(engine_.state()))
+        fail(std::move(wrong.id), std::move(wrong.what));
     for (const Effect& effect : effects) {
-        if (const auto* change = std::get_if<ChangeNode>(&effect)) take(*change);
+        if (const auto* change = std::get_if<ChangeNode>(&effect)) note_sent(*change);
         std::vector<Event> out;
         cluster_.carry_out(effect, now_, out);
         for (Event& made : out) happen(std::move(made));
     }
 }
 
-void NodeWorld::take(const ChangeNode& effect) {
+void NodeWorld::note_sent(const ChangeNode& effect) {
     for (const auto& [id, sent] : in_flight_) {
         if (sent.node != effect.change.node) continue;
-        fail("N1", "changes " + sent.request + " and " + effect.request + " of " + sent.node +
-                       " are carried out at the same time");
+        fail("order of changes", "changes " + sent.request + " and " + effect.request + " of " +
+                                     sent.node + " are carried out at the same time");
     }
     std::string& last = last_sent_[effect.change.node];
     if (effect.request <= last) {
-        fail("N1", "change " + effect.request + " of " + effect.change.node + " is sent after " +
-                       last);
+        fail("order of changes",
+             "change " + effect.request + " of " + effect.change.node + " is sent after " + last);
     }
     last = effect.request;
     in_flight_[effect.id] = {effect.change.node, effect.request};
 }
 
-void NodeWorld::take(const NodeChangeOutcome& outcome) {
+void NodeWorld::note_answered(const NodeChangeOutcome& outcome) {
     if (in_flight_.erase(outcome.effect) > 0) ++probes_.answered;
 }
 

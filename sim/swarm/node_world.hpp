@@ -47,8 +47,8 @@ private:
     void restart();
     void pass_time(Duration span);
     void happen(Event event);
-    void take(const ChangeNode& effect);
-    void take(const NodeChangeOutcome& outcome);
+    void note_sent(const ChangeNode& effect);
+    void note_answered(const NodeChangeOutcome& outcome);
     void fail(std::string id, std::string what);
 
     Rng rng_;

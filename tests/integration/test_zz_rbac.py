@@ -103,6 +103,8 @@ class Rights(unittest.TestCase):
         self.let_one_make_room_for_another()
         volume = create_volume(self.bed, self.namespace, "tour-notebook-data")
         self.addCleanup(self.bed.api, "DELETE", f"/api/v1/persistentvolumes/{volume}")
+        self.daemon.gpuctl("label", "test-0", "tour=yes", "--overwrite")
+        self.daemon.gpuctl("label", "test-0", "tour", "--delete")
         for kind, text in KINDS.items():
             with self.subTest(kind):
                 name = f"tour-{kind}"

@@ -58,9 +58,8 @@ aio::Task<net::HttpResponse> add_node_to_pool(Services& services, Call call) {
     const std::string before = node->pool;
     const std::string& pool = wanted->pool;
     if (before == pool) {
-        co_return json_reply(200,
-                             pool_reply(name, pool, "node " + name + " is in pool " + pool +
-                                                        " already"));
+        co_return json_reply(
+            200, pool_reply(name, pool, "node " + name + " is in pool " + pool + " already"));
     }
     if (before != kDefaultPool && !wanted->moves) {
         co_return problem_reply(
@@ -92,17 +91,17 @@ aio::Task<net::HttpResponse> remove_node_from_pool(Services& services, Call call
             make_error(ErrorCode::Conflict, doing + "it is in pool " + node->pool), call);
     }
     if (pool == kDefaultPool) {
-        co_return problem_reply(make_error(ErrorCode::Conflict,
-                                           doing + "pool default has the nodes of no other pool; "
-                                                   "add it to another pool instead"),
-                                call);
+        co_return problem_reply(
+            make_error(ErrorCode::Conflict, doing + "pool default has the nodes of no other pool; "
+                                                    "add it to another pool instead"),
+            call);
     }
     NodeChange change = change_of_pool(*node, kDefaultPool, services.settings.label_prefix);
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
-    co_return json_reply(200,
-                         pool_reply(name, pool, "node " + name + " is no longer in pool " + pool +
-                                                    "; it is in pool default"));
+    co_return json_reply(200, pool_reply(name, pool,
+                                         "node " + name + " is no longer in pool " + pool +
+                                             "; it is in pool default"));
 }
 
 namespace {
@@ -126,9 +125,9 @@ aio::Task<net::HttpResponse> act_on_node(Services& services, Call call, NodeActi
     const std::optional<NodeView> node = find_node(services.engine.state(), name);
     body["status"] = node ? std::string{node_status(*node)} : "gone";
     if (action != NodeAction::drain) {
-        body["message"] = "node " + name + (action == NodeAction::cordon
-                                                ? " takes no new pods; its pods stay"
-                                                : " takes pods again");
+        body["message"] = "node " + name +
+                          (action == NodeAction::cordon ? " takes no new pods; its pods stay"
+                                                        : " takes pods again");
         co_return json_reply(200, body);
     }
     std::int64_t evicted = 0;

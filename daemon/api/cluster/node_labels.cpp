@@ -47,7 +47,9 @@ net::HttpResponse get_node_labels(Services& services, const Call& call) {
     if (node == nullptr) return problem_reply(unknown_node(name), call);
     Json labels = Json::object();
     for (const auto& [key, value] : node->labels) labels[key] = value;
-    return json_reply(200, {{"node", name}, {"nodeName", name}, {"labels", std::move(labels)},
+    return json_reply(200, {{"node", name},
+                            {"nodeName", name},
+                            {"labels", std::move(labels)},
                             {"prefix", services.settings.label_prefix}});
 }
 
@@ -66,11 +68,10 @@ net::HttpResponse get_node_label(Services& services, const Call& call) {
         if (key) label = node->labels.find(key->key);
     }
     if (label == node->labels.end()) {
-        return problem_reply(
-            make_error(ErrorCode::LabelNotFound,
-                       "node " + name + " has no label " + written.substr(0, 80) +
-                           "; `gpuctl get labels " + name + "` lists its labels"),
-            call);
+        return problem_reply(make_error(ErrorCode::LabelNotFound,
+                                        "node " + name + " has no label " + written.substr(0, 80) +
+                                            "; `gpuctl get labels " + name + "` lists its labels"),
+                             call);
     }
     // Kubernetes keeps no times of single labels.
     return json_reply(200, {{"nodeName", name},
@@ -96,9 +97,7 @@ net::HttpResponse list_label_of_nodes(Services& services, const Call& call) {
         auto label = node.labels.find(written);
         if (label == node.labels.end() && key) label = node.labels.find(key->key);
         if (label == node.labels.end()) return nullptr;
-        return {{"nodeName", node.name},
-                {"labelKey", label->first},
-                {"labelValue", label->second}};
+        return {{"nodeName", node.name}, {"labelKey", label->first}, {"labelValue", label->second}};
     });
 }
 
@@ -175,12 +174,12 @@ aio::Task<net::HttpResponse> add_node_label(Services& services, Call call) {
     change.overwrite = *overwrite;
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
-    co_return json_reply(
-        200, {{"nodeName", name},
-              {"node", name},
-              {"label", {{"key", key->key}, {"value", *value}}},
-              {"message", "node " + name + " has the label " + key->key + "=" + *value},
-              {"warnings", warnings_of(key->warning)}});
+    co_return json_reply(200,
+                         {{"nodeName", name},
+                          {"node", name},
+                          {"label", {{"key", key->key}, {"value", *value}}},
+                          {"message", "node " + name + " has the label " + key->key + "=" + *value},
+                          {"warnings", warnings_of(key->warning)}});
 }
 
 // PUT {value}: whatever the label was.
@@ -215,23 +214,22 @@ aio::Task<net::HttpResponse> delete_node_label(Services& services, Call call) {
     const NodeFacts* node = find_facts(services.engine.state(), name);
     if (node == nullptr) co_return problem_reply(unknown_node(name), call);
     if (!node->labels.contains(key->key)) {
-        co_return problem_reply(make_error(ErrorCode::LabelNotFound,
-                                           "delete label " + key->key + ": node " + name +
-                                               " has no such label"),
-                                call);
+        co_return problem_reply(
+            make_error(ErrorCode::LabelNotFound,
+                       "delete label " + key->key + ": node " + name + " has no such label"),
+            call);
     }
     NodeChange change;
     change.node = name;
     change.remove.push_back(key->key);
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
-    co_return json_reply(
-        200, {{"nodeName", name},
-              {"node", name},
-              {"labelKey", key->key},
-              {"label", key->key},
-              {"message", "node " + name + " no longer has the label " + key->key},
-              {"warnings", warnings_of(key->warning)}});
+    co_return json_reply(200, {{"nodeName", name},
+                               {"node", name},
+                               {"labelKey", key->key},
+                               {"label", key->key},
+                               {"message", "node " + name + " no longer has the label " + key->key},
+                               {"warnings", warnings_of(key->warning)}});
 }
 
 }  // namespace gpuctl::api

@@ -28,9 +28,9 @@ Result<wire::LabelKey> key_in_path(const Services& services, const Call& call) {
 Result<JsonBody> object_of(const Call& call, std::initializer_list<std::string_view> known) {
     auto body = nlohmann::ordered_json::parse(call.request.body, nullptr, false);
     if (!body.is_object()) {
-        return make_error(ErrorCode::InvalidJson,
-                          call.request.method + " " + call.request.target.substr(0, 200) +
-                              ": the body must be a JSON object");
+        return make_error(ErrorCode::InvalidJson, call.request.method + " " +
+                                                      call.request.target.substr(0, 200) +
+                                                      ": the body must be a JSON object");
     }
     for (const auto& [name, value] : body.items()) {
         if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -38,9 +38,9 @@ Result<JsonBody> object_of(const Call& call, std::initializer_list<std::string_v
         for (const std::string_view one : known) {
             names += (names.empty() ? "" : ", ") + std::string{one};
         }
-        return make_error(ErrorCode::ValidationFailed,
-                          "the body has an unknown member \"" + name.substr(0, 80) +
-                              "\"; known are: " + names);
+        return make_error(
+            ErrorCode::ValidationFailed,
+            "the body has an unknown member \"" + name.substr(0, 80) + "\"; known are: " + names);
     }
     return JsonBody{std::move(body)};
 }

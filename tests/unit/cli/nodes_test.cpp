@@ -31,10 +31,9 @@ CannedServer::Outcome run(const std::string& body, std::vector<std::string> type
     return server.run(std::move(typed));
 }
 
-TEST(Acceptance, J3_a_label_is_found_wherever_it_stands_among_the_nodes) {
-    for (const auto& typed : std::vector<std::vector<std::string>>{{"n1", "n2", "k=v"},
-                                                                   {"node", "n1", "n2", "k=v"},
-                                                                   {"node", "k=v", "n1", "n2"}}) {
+TEST(Acceptance, J3_a_label_is_found_in_any_place_among_the_nodes) {
+    for (const auto& typed : std::vector<std::vector<std::string>>{
+             {"n1", "n2", "k=v"}, {"node", "n1", "n2", "k=v"}, {"node", "k=v", "n1", "n2"}}) {
         NodeOptions options = words(typed);
         ASSERT_TRUE(read_label_words(options));
         EXPECT_EQ(options.label, "k=v");
@@ -146,8 +145,7 @@ TEST(NodePools, add_and_remove_name_the_pool) {
 
 TEST(NodePools, a_cordon_and_a_drain_are_one_request_a_node) {
     const std::string done = R"({"message":"done"})";
-    EXPECT_EQ(run(done, {"cordon", "n1"}).request_line,
-              "POST /api/v1/nodes/n1/cordon HTTP/1.1");
+    EXPECT_EQ(run(done, {"cordon", "n1"}).request_line, "POST /api/v1/nodes/n1/cordon HTTP/1.1");
     EXPECT_EQ(run(done, {"uncordon", "node", "n1"}).request_line,
               "POST /api/v1/nodes/n1/uncordon HTTP/1.1");
     EXPECT_EQ(run(done, {"drain", "node", "n1"}).request_line,

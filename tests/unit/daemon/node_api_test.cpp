@@ -63,24 +63,24 @@ TEST(Acceptance, L13_labels_of_a_node_are_read_written_and_deleted_by_keys_with_
 aio::Task<void> refuse_wrong_labels(Daemon& daemon) {
     const std::string base = "/api/v1/nodes/plain-0/labels";
     const std::vector<std::pair<std::string, std::string>> cases{
-             {R"({"key":"kubernetes.io/hostname","value":"x"})", "ValidationFailed"},
-             {R"({"key":"a b","value":"x"})", "ValidationFailed"},
-             {R"({"key":"a","value":"x y"})", "ValidationFailed"},
-             {R"({"key":"a"})", "ValidationFailed"},
-             {R"({"key":"a","value":"x","other":1})", "ValidationFailed"},
-             {R"({"key":"a","value":"x","overwrite":"yes"})", "ValidationFailed"},
-             {"[]", "InvalidJson"},
-             {"{", "InvalidJson"}};
+        {R"({"key":"kubernetes.io/hostname","value":"x"})", "ValidationFailed"},
+        {R"({"key":"a b","value":"x"})", "ValidationFailed"},
+        {R"({"key":"a","value":"x y"})", "ValidationFailed"},
+        {R"({"key":"a"})", "ValidationFailed"},
+        {R"({"key":"a","value":"x","other":1})", "ValidationFailed"},
+        {R"({"key":"a","value":"x","overwrite":"yes"})", "ValidationFailed"},
+        {"[]", "InvalidJson"},
+        {"{", "InvalidJson"}};
     for (const auto& [body, code] : cases) {
         net::HttpResponse refused = co_await daemon.call("POST", base, body, kJsonType);
         EXPECT_EQ(refused.status, 400) << body;
         EXPECT_EQ(error_code(refused), code) << body;
     }
-    net::HttpResponse nowhere = co_await daemon.call(
-        "POST", "/api/v1/nodes/nowhere/labels", R"({"key":"a","value":"b"})", kJsonType);
+    net::HttpResponse nowhere = co_await daemon.call("POST", "/api/v1/nodes/nowhere/labels",
+                                                     R"({"key":"a","value":"b"})", kJsonType);
     EXPECT_EQ(error_code(nowhere), "NodeNotFound");
-    net::HttpResponse old = co_await daemon.call(
-        "POST", base, R"({"key":"g8s.host/gpuType","value":"b"})", kJsonType);
+    net::HttpResponse old =
+        co_await daemon.call("POST", base, R"({"key":"g8s.host/gpuType","value":"b"})", kJsonType);
     EXPECT_EQ(old.status, 200) << old.body;
     EXPECT_EQ(parsed(old)["label"]["key"], "runwhere.ai/gpu-type");
     EXPECT_EQ(parsed(old)["warnings"].size(), 1u);
@@ -193,7 +193,8 @@ TEST(Acceptance, K3_a_node_in_another_pool_is_only_moved_on_request) {
 }
 
 aio::Task<void> drain_a_node(Daemon& daemon) {
-    net::HttpResponse cordoned = co_await daemon.call("POST", "/api/v1/nodes/train-1/cordon", "", "");
+    net::HttpResponse cordoned =
+        co_await daemon.call("POST", "/api/v1/nodes/train-1/cordon", "", "");
     EXPECT_EQ(cordoned.status, 200) << cordoned.body;
     EXPECT_EQ(parsed(cordoned)["status"], "maintaining");
     net::HttpResponse created = co_await daemon.create(training_yaml("llm", 8));
@@ -202,7 +203,8 @@ aio::Task<void> drain_a_node(Daemon& daemon) {
     EXPECT_TRUE(runs);
     net::HttpResponse used = co_await daemon.get("/api/v1/nodes/train-0");
     EXPECT_EQ(parsed(used)["gpuUsed"], 8) << "the other node is cordoned";
-    net::HttpResponse opened = co_await daemon.call("POST", "/api/v1/nodes/train-1/uncordon", "", "");
+    net::HttpResponse opened =
+        co_await daemon.call("POST", "/api/v1/nodes/train-1/uncordon", "", "");
     EXPECT_EQ(parsed(opened)["status"], "active") << opened.body;
     net::HttpResponse drained = co_await daemon.call("POST", "/api/v1/nodes/train-0/drain", "", "");
     EXPECT_EQ(drained.status, 200) << drained.body;
@@ -215,7 +217,8 @@ aio::Task<void> drain_a_node(Daemon& daemon) {
     EXPECT_TRUE(moved) << "its pod runs on the other node";
     net::HttpResponse node = co_await daemon.get("/api/v1/nodes/train-0");
     EXPECT_EQ(parsed(node)["draining"], true);
-    net::HttpResponse ended = co_await daemon.call("POST", "/api/v1/nodes/train-0/uncordon", "", "");
+    net::HttpResponse ended =
+        co_await daemon.call("POST", "/api/v1/nodes/train-0/uncordon", "", "");
     EXPECT_EQ(parsed(ended)["status"], "active");
     net::HttpResponse after = co_await daemon.get("/api/v1/nodes/train-0");
     EXPECT_EQ(parsed(after)["draining"], false);
@@ -230,7 +233,8 @@ aio::Task<void> set_before_restart(Daemon& daemon) {
     net::HttpResponse made = co_await daemon.call("POST", "/api/v1/nodes/plain-0/labels",
                                                   R"({"key":"team","value":"a"})", kJsonType);
     EXPECT_EQ(made.status, 200);
-    net::HttpResponse cordoned = co_await daemon.call("POST", "/api/v1/nodes/plain-0/cordon", "", "");
+    net::HttpResponse cordoned =
+        co_await daemon.call("POST", "/api/v1/nodes/plain-0/cordon", "", "");
     EXPECT_EQ(cordoned.status, 200);
     net::HttpResponse moved = co_await daemon.call("POST", "/api/v1/nodes/train-0/pools",
                                                    R"({"pool":"other","move":true})", kJsonType);

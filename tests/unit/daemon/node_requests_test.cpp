@@ -30,7 +30,8 @@ const ChangeNode* sent_change(const World& world) {
 }
 
 NodeChangeOutcome outcome_of(const ChangeNode& effect, NodeChangeResult result) {
-    return {effect.id, effect.request, effect.change.node, result, ErrorCode::Forbidden, "no right"};
+    return {effect.id, effect.request,       effect.change.node,
+            result,    ErrorCode::Forbidden, "no right"};
 }
 
 aio::Task<void> wait_for_disk_and_cluster(World& world) {
@@ -78,7 +79,9 @@ aio::Task<void> be_refused(World& world) {
     EXPECT_EQ(answer->value().error().message, "no right");
 }
 
-TEST(NodeRequests, what_the_cluster_refuses_is_answered_with_its_reason) { World{}.run(be_refused); }
+TEST(NodeRequests, what_the_cluster_refuses_is_answered_with_its_reason) {
+    World{}.run(be_refused);
+}
 
 aio::Task<void> change_nothing(World& world) {
     NodeFacts labelled = World::node();

@@ -37,8 +37,9 @@ TEST(LabelKeys, a_domain_of_an_earlier_product_becomes_ours_with_a_warning) {
 
 TEST(LabelKeys, other_domains_stay_and_those_of_kubernetes_are_refused_with_what_is_right) {
     EXPECT_EQ(key_of("company.com/gpuModel"), "company.com/gpuModel");
-    for (const char* reserved : {"kubernetes.io/hostname", "node-role.kubernetes.io/gpu",
-                                 "topology.kubernetes.io/rack", "k8s.io/x", "scheduling.k8s.io/x"}) {
+    for (const char* reserved :
+         {"kubernetes.io/hostname", "node-role.kubernetes.io/gpu", "topology.kubernetes.io/rack",
+          "k8s.io/x", "scheduling.k8s.io/x"}) {
         const auto key = read_label_key(reserved, "runwhere.ai");
         ASSERT_FALSE(key) << reserved;
         EXPECT_EQ(key.error().code, ErrorCode::ValidationFailed);

@@ -100,9 +100,7 @@ TEST_F(NodeWriterTest, a_success_is_answered_after_the_watch_has_shown_it) {
 TEST_F(NodeWriterTest, a_node_that_changed_meanwhile_is_checked_again) {
     WatchedNode changed{"u1", "6", false, {{"runwhere.ai/pool", "other"}}};
     const auto outcome = change_against(
-        [](const SeenRequest&, Reply& reply) {
-            reply.respond(409, failure(409, "Conflict"));
-        },
+        [](const SeenRequest&, Reply& reply) { reply.respond(409, failure(409, "Conflict")); },
         order_of("n1"), changed);
     EXPECT_EQ(outcome.result, NodeChangeResult::refused);
     EXPECT_EQ(outcome.code, ErrorCode::LabelConflict) << "by now it has another pool";
@@ -124,9 +122,9 @@ TEST_F(NodeWriterTest, what_is_so_already_or_cannot_be_is_not_sent) {
 
 TEST_F(NodeWriterTest, refusals_are_final_and_lost_answers_are_not_known) {
     const auto with = [&](int status, const std::string& reason) {
-        return change_against(
-            [=](const SeenRequest&, Reply& reply) { reply.respond(status, failure(status, reason)); },
-            order_of("n1"));
+        return change_against([=](const SeenRequest&,
+                                  Reply& reply) { reply.respond(status, failure(status, reason)); },
+                              order_of("n1"));
     };
     const auto forbidden = with(403, "Forbidden");
     EXPECT_EQ(forbidden.result, NodeChangeResult::refused);

@@ -57,6 +57,18 @@ bool is_other_quota(const PolicyObject& known, const config::ObjectDraft& wanted
     return has && wants && has->name != wants->name;
 }
 
+// A queue of the same pool that names this one as its parent, in words; empty: none does.
+std::string queue_below(const std::map<PolicyKey, PolicyObject>& objects, const PolicyKey& key) {
+    for (const auto& [other, object] : objects) {
+        if (other.kind != PolicyKind::queue) continue;
+        const Result<config::QueueObject> queue = config::queue_in(object.document);
+        if (queue && queue->pool + "/" + queue->queue.parent == key.name) {
+            return config::in_words(other);
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 Error not_found(const PolicyKey& key) {
@@ -262,6 +274,12 @@ Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& d
                                       "; delete that first, or both with --force");
             }
             erase(other, draft);
+        }
+    }
+    if (key.kind == PolicyKind::queue) {
+        if (const std::string below = queue_below(draft.objects, key); !below.empty()) {
+            return make_error(ErrorCode::Conflict, "delete " + config::in_words(key) + ": " +
+                                                       below + " is below it; delete that first");
         }
     }
     if (!force) {

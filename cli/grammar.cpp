@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -358,6 +359,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_preview(*app, line);
     add_delete(*app, line);
     add_logs(*app, line);
+    add_sessions(*app, line);
     add_version(*app, line);
     add_replay(*app, line);
     app->footer(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/sessions.hpp"
 
 namespace gpuctl::cli {
 
@@ -28,6 +29,10 @@ struct CommandLine {
     PreviewOptions preview;
     VersionOptions version;
     ReplayOptions replay;
+    ExecOptions exec;
+    CpOptions cp;
+    PortForwardOptions port_forward;
+    RunOptions run;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

@@ -9,6 +9,7 @@
 #include "aio/signal.hpp"
 #include "aio/task_group.hpp"
 #include "k8s/client/log_stream.hpp"
+#include "k8s/client/pod_session.hpp"
 #include "k8s/cluster/kubernetes_cluster.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
@@ -65,6 +66,7 @@ struct KubernetesCluster::Parts {
     Evictor evictor;
     Resizer resizer;
     KubernetesLogs logs;
+    KubernetesSessions sessions;
 
     bool synced_reported = false;
     bool listing = false;  // the first lists have started

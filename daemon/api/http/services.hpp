@@ -53,6 +53,7 @@ struct Services {
     // Checked by the trials, which then end early.
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
     StaticFiles static_files{};  // none without server.uiDirectory
+    int sessions_open = 0;       // sessions.cpp
 };
 
 }  // namespace gpuctl::api

@@ -33,16 +33,17 @@ TEST_P(Help, is_what_the_golden_file_says) {
 
 INSTANTIATE_TEST_SUITE_P(
     Every, Help,
-    testing::Values(HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}},
-                    HelpCase{"get", {"get"}}, HelpCase{"get-jobs", {"get", "jobs"}},
-                    HelpCase{"get-pools", {"get", "pools"}},
-                    HelpCase{"get-nodes", {"get", "nodes"}},
-                    HelpCase{"get-queues", {"get", "queues"}}, HelpCase{"describe", {"describe"}},
-                    HelpCase{"describe-job", {"describe", "job"}},
-                    HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
-                    HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
-                    HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
-                    HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
+    testing::Values(
+        HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}}, HelpCase{"get", {"get"}},
+        HelpCase{"get-jobs", {"get", "jobs"}}, HelpCase{"get-pools", {"get", "pools"}},
+        HelpCase{"get-nodes", {"get", "nodes"}}, HelpCase{"get-queues", {"get", "queues"}},
+        HelpCase{"describe", {"describe"}}, HelpCase{"describe-job", {"describe", "job"}},
+        HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
+        HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
+        HelpCase{"exec", {"exec"}}, HelpCase{"attach", {"attach"}}, HelpCase{"cp", {"cp"}},
+        HelpCase{"port-forward", {"port-forward"}}, HelpCase{"run", {"run"}},
+        HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+        HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

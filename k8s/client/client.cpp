@@ -306,6 +306,7 @@ aio::Task<ApiResult<std::unique_ptr<net::WebSocket>>> Client::open_websocket(
         parts->adopt(*secrets);
         const auto sent_at = aio::Clock::now();
         net::HttpRequest request = parts->request_of(call, true);
+        request.fields.set("Accept", "*/*");  // passed on to kubelets, which know no JSON here
         request.fields.add("Sec-WebSocket-Protocol", protocols);
         net::HttpClientSettings origin =
             pool_settings(parts->credentials->access(), parts->settings, secrets->tls, 1);

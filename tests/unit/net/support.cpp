@@ -49,16 +49,24 @@ aio::Task<void> EchoHandler::on_websocket(HttpRequest request, std::unique_ptr<W
     const bool of_bytes = request.target == "/bytes";
     for (;;) {
         const aio::Deadline late = aio::Deadline::in(std::chrono::hours(1));
-        Result<std::optional<std::string>> message =
-            of_bytes ? co_await socket->read_bytes(late) : co_await socket->read_text(late);
+        Result<std::optional<std::string>> message = std::optional<std::string>{};
+        if (of_bytes) {
+            message = co_await socket->read_bytes(late);
+        } else {
+            message = co_await socket->read_text(late);
+        }
         last_read = message ? "clean" : message.error().message;
         if (!message || !message->has_value()) break;
         if (**message == "bye") {
             co_await socket->close(CloseCode::policy, "as you wish", soon());
             break;
         }
-        const Result<void> written = of_bytes ? co_await socket->write_bytes(**message, soon())
-                                              : co_await socket->write_text(**message, soon());
+        Result<void> written{};
+        if (of_bytes) {
+            written = co_await socket->write_bytes(**message, soon());
+        } else {
+            written = co_await socket->write_text(**message, soon());
+        }
         if (!written) break;
     }
     ++websockets_ended;

@@ -7,6 +7,7 @@
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_nodes.hpp"
 #include "cli/grammar_policy.hpp"
+#include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -307,6 +308,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_wait(*app, line);
     add_logs(*app, line);
     add_top(*app, line);
+    add_sessions(*app, line);
     add_version(*app, line);
     add_replay(*app, line);
     add_policy_commands(*app, line);

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/nodes.hpp"
 #include "cli/commands/policy.hpp"
+#include "cli/commands/sessions.hpp"
 
 namespace gpuctl::cli {
 
@@ -48,6 +49,10 @@ struct CommandLine {
     bool is_doctor = false;  // the chosen verb reports problems of the connection itself
     std::string timeout;     // durations, as they were typed
     std::string since;
+    ExecOptions exec;
+    CpOptions cp;
+    PortForwardOptions port_forward;
+    RunOptions run;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

@@ -12,6 +12,7 @@
 #include "ports/event_sink.hpp"
 #include "ports/logs.hpp"
 #include "ports/policy_store.hpp"
+#include "ports/sessions.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -44,6 +45,8 @@ public:
 
     [[nodiscard]] virtual std::vector<HealthLine> health() const = 0;
     [[nodiscard]] virtual LogSource& logs() = 0;
+    // Null where pods have no containers that a session could be with.
+    [[nodiscard]] virtual SessionSource* sessions() { return nullptr; }
     // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
     virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
 

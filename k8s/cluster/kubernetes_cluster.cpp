@@ -86,6 +86,8 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
           group, *client, [this](const std::string& name) { return node_feed.find(name); },
           [this](NodeChangeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
+      logs(*client),
+      sessions(*client) {
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
 }
@@ -182,6 +184,8 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
 }
 
 ports::LogSource& KubernetesCluster::logs() { return parts_->logs; }
+
+ports::SessionSource* KubernetesCluster::sessions() { return &parts_->sessions; }
 
 aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadline) {
     auto answer = co_await parts_->client->get("/api/v1/namespaces/kube-system", deadline);

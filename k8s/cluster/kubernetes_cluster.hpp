@@ -78,6 +78,7 @@ public:
     void carry_out(const Effect& effect) override;
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
+    [[nodiscard]] ports::SessionSource* sessions() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,

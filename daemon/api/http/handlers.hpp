@@ -50,6 +50,12 @@ aio::Task<net::HttpResponse> logs_need_websocket(Services& services, Call call);
 Result<void> admit_follow(Services& services, const Call& call);
 aio::Task<void> follow_logs(Services& services, Call call, std::unique_ptr<net::WebSocket> socket);
 
+// sessions.cpp
+aio::Task<net::HttpResponse> sessions_need_websocket(Services& services, Call call);
+Result<void> admit_session(Services& services, const Call& call);
+aio::Task<void> serve_session(Services& services, Call call,
+                              std::unique_ptr<net::WebSocket> socket);
+
 // cluster.cpp
 net::HttpResponse list_pools_page(Services& services, const Call& call);
 net::HttpResponse get_pool(Services& services, const Call& call);

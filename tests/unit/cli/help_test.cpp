@@ -76,7 +76,12 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"config-use-context", {"config", "use-context"}},
                     HelpCase{"config-current-context", {"config", "current-context"}},
                     HelpCase{"config-view", {"config", "view"}},
-                    HelpCase{"completion", {"completion"}}),
+                    HelpCase{"completion", {"completion"}},
+                    HelpCase{"exec", {"exec"}},
+                    HelpCase{"attach", {"attach"}},
+                    HelpCase{"cp", {"cp"}},
+                    HelpCase{"port-forward", {"port-forward"}},
+                    HelpCase{"run", {"run"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

@@ -85,7 +85,6 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       node_writer(
           group, *client, [this](const std::string& name) { return node_feed.find(name); },
           [this](NodeChangeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
-      logs(*client) {
       logs(*client),
       sessions(*client) {
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)

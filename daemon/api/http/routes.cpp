@@ -151,7 +151,6 @@ constexpr Route kRoutes[] = {
      .admit = admit_follow,
      .socket = follow_logs,
      .query = "namespace pod container all tail since sinceSeconds previous timestamps follow"},
-     .query = "namespace pod container all tail since follow"},
     // What a session does in a container, its owner could not undo: admin, until there are
     // accounts.
     {.verb = "GET",

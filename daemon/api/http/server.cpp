@@ -198,10 +198,8 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
     for (auto at = query.begin(); at != query.end(); ++at) {
         const auto& [name, value] = *at;
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
-        // of /readyz, as in Kubernetes; of labels/batch
-        const bool is_list = name == "exclude" || name == "nodeNames";
-        // `exclude` of /readyz and `command` of exec, as in Kubernetes.
-        const bool is_list = name == "exclude" || name == "command";
+        // `exclude` of /readyz and `command` of exec, as in Kubernetes; `nodeNames` of labels/batch.
+        const bool is_list = name == "exclude" || name == "command" || name == "nodeNames";
         const bool is_again = std::any_of(
             query.begin(), at, [&name = name](const auto& before) { return before.first == name; });
         if (is_again && !is_list) {

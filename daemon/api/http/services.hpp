@@ -56,7 +56,6 @@ struct Services {
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
     StaticFiles static_files{};      // none without server.uiDirectory
     PolicyLayers* policy = nullptr;  // never null while requests are answered
-    StaticFiles static_files{};  // none without server.uiDirectory
     int sessions_open = 0;       // sessions.cpp
 };
 

@@ -5,7 +5,7 @@
 
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
-#include "cli/grammar_nodes.hpp"
+#include "cli/nodes/grammar_nodes.hpp"
 #include "cli/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"

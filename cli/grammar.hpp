@@ -9,7 +9,7 @@
 
 #include "cli/client/client.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/nodes.hpp"
+#include "cli/nodes/nodes.hpp"
 #include "cli/commands/policy.hpp"
 #include "cli/commands/sessions.hpp"
 

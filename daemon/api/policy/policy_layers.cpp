@@ -57,10 +57,12 @@ bool is_other_quota(const PolicyObject& known, const config::ObjectDraft& wanted
     return has && wants && has->name != wants->name;
 }
 
-// A queue of the same pool that names this one as its parent, in words; empty: none does.
-std::string queue_below(const std::map<PolicyKey, PolicyObject>& objects, const PolicyKey& key) {
+// A queue that names this one as its parent and is not in `gone`, in words; empty: none does.
+std::string queue_below(const std::map<PolicyKey, PolicyObject>& objects, const PolicyKey& key,
+                        const std::vector<PolicyKey>& gone) {
     for (const auto& [other, object] : objects) {
         if (other.kind != PolicyKind::queue) continue;
+        if (std::find(gone.begin(), gone.end(), other) != gone.end()) continue;
         const Result<config::QueueObject> queue = config::queue_in(object.document);
         if (queue && queue->pool + "/" + queue->queue.parent == key.name) {
             return config::in_words(other);
@@ -238,13 +240,19 @@ void PolicyLayers::add_namespace_of_quota(const PolicyKey& key, Draft& draft) co
 }
 
 Result<void> PolicyLayers::remove(const PolicyRequest& request, Draft& draft) const {
-    for (const PolicyKey& key : request.gone) {
-        if (Result<void> removed = remove_one(key, request.force, draft); !removed) return removed;
+    // Pools last: queues of the same request may be in them.
+    std::vector<PolicyKey> keys = request.gone;
+    std::stable_partition(keys.begin(), keys.end(),
+                          [](const PolicyKey& key) { return key.kind != PolicyKind::pool; });
+    for (const PolicyKey& key : keys) {
+        if (Result<void> removed = remove_one(key, request, draft); !removed) return removed;
     }
     return {};
 }
 
-Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& draft) const {
+Result<void> PolicyLayers::remove_one(const PolicyKey& key, const PolicyRequest& request,
+                                      Draft& draft) const {
+    const bool force = request.force;
     if (key.kind == PolicyKind::name_space && !draft.objects.contains(key) &&
         key.name == "default") {
         return make_error(ErrorCode::NamespaceNotManaged,
@@ -277,7 +285,8 @@ Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& d
         }
     }
     if (key.kind == PolicyKind::queue) {
-        if (const std::string below = queue_below(draft.objects, key); !below.empty()) {
+        if (const std::string below = queue_below(draft.objects, key, request.gone);
+            !below.empty()) {
             return make_error(ErrorCode::Conflict, "delete " + config::in_words(key) + ": " +
                                                        below + " is below it; delete that first");
         }

@@ -69,7 +69,7 @@ private:
     Result<void> put_one(const config::ObjectDraft& wanted, const PolicyRequest& request,
                          Draft& draft) const;
     Result<void> remove(const PolicyRequest& request, Draft& draft) const;
-    Result<void> remove_one(const PolicyKey& key, bool force, Draft& draft) const;
+    Result<void> remove_one(const PolicyKey& key, const PolicyRequest& request, Draft& draft) const;
     void erase(const PolicyKey& key, Draft& draft) const;
     Result<void> check_nodes(const config::MergedPolicy& merged, const Draft& draft) const;
     void add_namespace_of_quota(const PolicyKey& key, Draft& draft) const;

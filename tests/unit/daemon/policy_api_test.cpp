@@ -300,8 +300,11 @@ aio::Task<void> use_queues(Daemon& daemon) {
     EXPECT_NE(parsed(more)["message"].get<std::string>().find("more than its own 4"),
               std::string::npos);
     co_await delete_object(daemon, "/queues/research?pool=training", 409, "Conflict");
-    co_await delete_object(daemon, "/queues/llm?pool=training", 200);
-    co_await delete_object(daemon, "/queues/research?pool=training", 200);
+    net::HttpResponse gone =
+        co_await send_yaml(daemon, "/policy?mode=delete",
+                           "kind: queue\nqueue: {name: research, pool: training}\n---\n"
+                           "kind: queue\nqueue: {name: llm, pool: training}\n");
+    EXPECT_EQ(gone.status, 200) << "in any order: " << gone.body;
     net::HttpResponse none = co_await daemon.get("/api/v1/queues/llm?pool=training");
     EXPECT_EQ(error_code(none), "QueueNotFound");
 }

@@ -97,30 +97,8 @@ void add_query(CLI::App& app, CommandLine& line) {
     add_policy_output(*pools, line, true);
     pools->callback([&line] {
         line.get.kind = "pools";
-        line.get.format = format_of(line);
+        line.get.output = list_output_of(line);
         line.verb = [&line](Connection& c) { return run_get(c, line.get); };
-    });
-}
-
-void add_apply(CLI::App& app, CommandLine& line) {
-    CLI::App* command = app.add_subcommand(
-        "apply", "make pools, quotas, queues and namespaces what YAML files say");
-    command->footer(
-        "Examples:\n"
-        "  gpuctl apply -f pool.yaml\n"
-        "  gpuctl apply -f pool.yaml --dry-run        created, updated or unchanged?\n"
-        "The documents of a file are checked together and stored together, or none of them.");
-    command
-        ->add_option("-f,--file", line.apply_policy.files,
-                     "file, several files, or - for standard input")
-        ->required();
-    command->add_flag("--strict", line.apply_policy.strict,
-                      "unknown keys are errors, not warnings");
-    command->add_flag("--dry-run", line.apply_policy.dry_run, "check everything, change nothing");
-    add_policy_output(*command, line, true);
-    command->callback([&line] {
-        line.apply_policy.format = format_of(line);
-        line.verb = [&line](Connection& c) { return run_apply_policy(c, line.apply_policy); };
     });
 }
 
@@ -131,7 +109,6 @@ void add_policy_commands(CLI::App& app, CommandLine& line) {
     add_descriptions(*app.get_subcommand("describe"), line);
     add_deletions(*app.get_subcommand("delete"), line);
     add_query(app, line);
-    add_apply(app, line);
 }
 
 }  // namespace gpuctl::cli

@@ -4,6 +4,7 @@
 
 #include "scheduler/model/policy/policy.hpp"
 #include "sim/cluster.hpp"
+#include "wording/node_change.hpp"
 
 namespace gpuctl::sim {
 
@@ -40,13 +41,13 @@ void Cluster::deliver(const ChangeNode& effect, Instant, Out& out) {
                               change.node,
                               NodeChangeResult::refused,
                               ErrorCode::NodeNotFound,
-                              "change node " + change.node + ": there is no such node"};
+                              wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
     const auto found = nodes_.find(change.node);
     if (found == nodes_.end()) return out.push_back(outcome);
     NodeFacts& node = found->second.facts;
     if (const auto fits = check_conditions(change, node.uid, node.labels); !fits) {
         outcome.code = fits.error().code;
-        outcome.message = fits.error().message;
+        outcome.message = wording::node_change_text(change, fits.error());
         return out.push_back(outcome);
     }
     if (!is_as_wanted(change, node.unschedulable, node.labels)) {

@@ -51,6 +51,16 @@ std::string describe(const WorkloadResizeOutcome& e) {
            to_string(e.key) + in_brackets(e.message);
 }
 
+std::string describe(const NodeChangeRequested& e) {
+    return "request " + e.request + " to change node " + e.change.node;
+}
+
+std::string describe(const NodeChangeOutcome& e) {
+    constexpr std::string_view names[] = {"changed", "refused", "failed"};
+    return "answer " + number(e.effect) + " " + result_name(names, e.result) + " node " + e.node +
+           in_brackets(e.message);
+}
+
 }  // namespace
 
 std::string describe(const Event& event) {
@@ -119,14 +129,8 @@ std::string describe(const Event& event) {
                 return "policy: " + std::to_string(e.put.size()) + " objects put, " +
                        std::to_string(e.gone.size()) + " deleted";
             },
-            [](const NodeChangeRequested& e) {
-                return "request " + e.request + " to change node " + e.change.node;
-            },
-            [](const NodeChangeOutcome& e) {
-                constexpr std::string_view names[] = {"changed", "refused", "failed"};
-                return "answer " + number(e.effect) + " " + result_name(names, e.result) +
-                       " node " + e.node + in_brackets(e.message);
-            }},
+            [](const NodeChangeRequested& e) { return describe(e); },
+            [](const NodeChangeOutcome& e) { return describe(e); }},
         event);
 }
 

@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "cli/commands/access.hpp"
 #include "cli/commands/policy.hpp"
 #include "wire/job/job_document.hpp"
 #include "wire/problem.hpp"
@@ -68,6 +69,15 @@ std::string media_type_of(const std::string& file) {
     return file.ends_with(".json") ? "application/json" : "application/yaml";
 }
 
+// Where the job can be reached; its Service exists when the job is acknowledged. A failure is no
+// failure of the job.
+aio::Task<void> show_access(Connection& connection, std::string namespace_name, std::string name) {
+    const std::string target =
+        "/api/v1/jobs/" + net::percent_encode(name) + query({{"namespace", namespace_name}});
+    const Result<Reply> reply = co_await connection.get(target);
+    if (reply) print_access(std::cout, reply->body, true);
+}
+
 aio::Task<void> send_document(Connection& connection, const CreateOptions& options,
                               DocumentPart part, Tally& tally) {
     const std::string target =
@@ -87,7 +97,16 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
         co_return;
     }
     if (!is_document(options.format)) print_warnings(part.file, reply->body);
-    if (options.format == Format::table) print_created(reply->body, options.dry_run);
+    if (options.format == Format::table) {
+        print_created(reply->body, options.dry_run);
+        const std::string kind = text_of(reply->body, "kind");
+        const bool serves = kind == "inference" || kind == "notebook" || kind == "compute";
+        if (serves && !options.dry_run) {
+            std::string namespace_name = text_of(reply->body, "namespace", "default");
+            std::string name = text_of(reply->body, "jobId", text_of(reply->body, "name"));
+            co_await show_access(connection, std::move(namespace_name), std::move(name));
+        }
+    }
     if (options.format == Format::name) {
         const JobName job{text_of(reply->body, "namespace", "default"),
                           text_of(reply->body, "jobId", text_of(reply->body, "name"))};

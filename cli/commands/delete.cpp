@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
+#include "cli/commands/job_state.hpp"
 #include "cli/commands/policy.hpp"
+#include "text/duration.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 
@@ -95,6 +98,34 @@ bool may_delete(const std::vector<std::vector<DocumentPart>>& policies,
                         (asked == 1 ? " document?" : " documents?"));
 }
 
+// Waits for the deleted jobs, one after another, until the one time for all is over.
+aio::Task<void> wait_until_gone(Connection& connection, const DeleteOptions& options,
+                                const std::vector<JobName>& jobs, Outcome& outcome) {
+    const std::int64_t end_ms = aio::Loop::wall_ms() + options.timeout.ms();
+    for (const JobName& job : jobs) {
+        WaitOptions how;
+        how.condition = "deleted";
+        how.timeout = Duration{std::max<std::int64_t>(0, end_ms - aio::Loop::wall_ms())};
+        how.interval = options.interval;
+        JobName asked = job;
+        const Result<void> gone =
+            co_await wait_for_job(connection, std::move(asked), std::move(how));
+        if (gone) {
+            if (options.format == Format::table) {
+                std::cout << "job " << printable(to_string(job)) << " is gone\n";
+            }
+            continue;
+        }
+        Error error = gone.error();
+        if (error.code == ErrorCode::Timeout) {
+            error.message = "delete job " + to_string(job) + ": it is still terminating after " +
+                            text::format_span(options.timeout.ms() / 1'000) +
+                            "; --timeout waits longer, --force does not wait for its pods";
+        }
+        outcome.refused(error, to_string(job), job.name, options.format);
+    }
+}
+
 }  // namespace
 
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
@@ -117,6 +148,7 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         jobs.insert(jobs.end(), declared->begin(), declared->end());
         if (!policy.empty()) policies.push_back(std::move(policy));
     }
+    std::vector<JobName> accepted;
     for (const JobName& job : jobs) {
         const std::string target =
             "/api/v1/jobs/" + net::percent_encode(job.name) +
@@ -124,10 +156,12 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
         if (reply) {
             outcome.removed(job, reply->body, options);
+            accepted.push_back({text_of(reply->body, "namespace", job.namespace_name), job.name});
         } else {
             outcome.refused(reply.error(), to_string(job), job.name, options.format);
         }
     }
+    if (options.wait) co_await wait_until_gone(connection, options, accepted, outcome);
     // After the jobs, which may use them.
     if (!policies.empty() && !may_delete(policies, options)) {
         std::cout << "cancelled; no quota or namespace was deleted\n";

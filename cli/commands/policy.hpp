@@ -42,8 +42,6 @@ aio::Task<Result<PolicyAnswer>> send_policy_documents(Connection& connection, Po
                                                       std::vector<DocumentPart> parts);
 // A line for each result, and the warnings.
 void print_policy_answer(const std::string& file, const PolicyAnswer& answer, Format format);
-// `apply -f` of a file without jobs.
-aio::Task<int> run_apply_policy(Connection& connection, CreateOptions options);
 
 // Only Y and y mean yes.
 bool is_confirmed(const std::string& question);

@@ -92,53 +92,6 @@ void print_policy_answer(const std::string& file, const PolicyAnswer& answer, Fo
     }
 }
 
-aio::Task<int> run_apply_policy(Connection& connection, CreateOptions options) {
-    int exit_code = 0;
-    int done = 0;
-    nlohmann::json results = nlohmann::json::array();
-    const auto refuse = [&](const std::string& file, const Error& error) {
-        exit_code = wire::row_of(error.code).exit_code;
-        if (!is_document(options.format)) {
-            (void)report(error, options.format, file);
-            return;
-        }
-        nlohmann::json entry = error_json(error);
-        entry["file"] = file;
-        results.push_back(std::move(entry));
-    };
-    for (const std::string& file : options.files) {
-        Result<std::vector<DocumentPart>> parts = read_documents(file);
-        if (!parts) {
-            refuse(file, parts.error());
-            continue;
-        }
-        const std::vector<DocumentPart> policy = take_policy_documents(*parts);
-        if (!parts->empty()) {
-            refuse(file, make_error(ErrorCode::UnsupportedKind,
-                                    "apply: only pools, quotas, queues and namespaces can be "
-                                    "applied; send jobs with `gpuctl create -f`"));
-            continue;
-        }
-        const PolicyFile how{"apply", options.strict, options.dry_run, false};
-        Result<PolicyAnswer> sent = co_await send_policy_documents(connection, how, policy);
-        if (!sent) {
-            refuse(file, sent.error());
-            continue;
-        }
-        print_policy_answer(file, *sent, options.format);
-        ++done;
-        for (const auto& result : sent->results) {
-            nlohmann::json entry{{"file", file},
-                                 {"kind", text_of(result, "kind")},
-                                 {"action", text_of(result, "action")}};
-            entry["results"] = nlohmann::json::array({result});
-            results.push_back(std::move(entry));
-        }
-    }
-    if (is_document(options.format)) print_document(std::cout, results, options.format);
-    co_return exit_code != 0 && done > 0 ? kPartialFailure : exit_code;
-}
-
 bool is_confirmed(const std::string& question) {
     std::cerr << printable(question) << " [y/N] " << std::flush;
     std::string answer;

@@ -4,9 +4,11 @@
 
 #include "aio/entropy.hpp"
 #include "daemon/api/http/readiness.hpp"
+#include "daemon/api/http/reply.hpp"
 #include "daemon/app/figures.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
+#include "daemon/app/past_events.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/app/turns.hpp"
 #include "daemon/config/cluster/backend_sections.hpp"
@@ -179,6 +181,7 @@ void App::run_engine(journal::Recovered recovered, config::FileLayer file,
         policy_store_ = std::make_unique<core::NoPolicyStore>();
     }
     policy_layers_ = std::make_unique<api::PolicyLayers>(loop_, *engine_, *policy_store_);
+    started_at_ = api::wall_now();
     engine_->start(*cluster_);
     policy_layers_->commit(std::move(file), std::move(merged));
     cluster_->start(*engine_);
@@ -220,6 +223,8 @@ void App::serve() {
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
     tasks_.spawn("log health", log_health_changes(*services_));
+    tasks_.spawn("events before the start", add_past_events(loop_, engine, journal_directory_,
+                                                            started_at_, services_->trials_stop));
     handler_.hand_over_to(*api_);
 }
 

@@ -77,6 +77,7 @@ private:
     aio::TaskGroup tasks_;
     bool stop_asked_ = false;
     bool served_ = false;
+    Instant started_at_;  // of the engine; earlier inputs are from earlier processes
 
     std::unique_ptr<net::HttpServer> server_;
     std::string journal_directory_;  // the cluster's own folder

@@ -121,6 +121,7 @@ public:
     // The engine took every input before this one.
     [[nodiscard]] Sequence taken_until() const { return taken_until_; }
     [[nodiscard]] const History& history() const { return history_; }
+    void add_past(const History& past) { history_.add_past(past); }
     [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] bool leading() const { return leading_; }

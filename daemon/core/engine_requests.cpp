@@ -4,6 +4,8 @@
 
 #include "daemon/core/engine_waiter.hpp"
 #include "daemon/diagnostics/log.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
+#include "wording/change_refusal.hpp"
 
 namespace gpuctl::core {
 
@@ -132,10 +134,10 @@ aio::Task<Result<void>> EngineLoop::change(JobUpdated change, aio::Deadline dead
 void EngineLoop::check_change(const JobUpdated& change) {
     const auto found = changing_.find(change.key);
     if (found == changing_.end()) return;
-    const Result<bool> accepted = engine_.state().workloads.check_change(change);
-    if (accepted) return;
+    const ChangeRefusal refused = gpuctl::check_change(engine_.state(), change);
+    if (refused.is_accepted()) return;
     awaiting_workload_.erase(to_string(change.key));
-    found->second->answer(accepted.error());
+    found->second->answer(wording::error_of(change, refused));
     changing_.erase(found);
 }
 

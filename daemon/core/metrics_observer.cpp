@@ -38,9 +38,8 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kEffectNames[] = {
-    "BindPod",       "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",
-    "ReportStarted", "WakeAt",    "EvictPod",       "ResizeWorkload", "DropDetails",
-    "UpdateWorkload", "ChangeNode"};
+    "BindPod", "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",  "ReportStarted",
+    "WakeAt",  "EvictPod",  "ResizeWorkload", "DropDetails",    "UpdateWorkload", "ChangeNode"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 double seconds_of(ports::EngineObserver::Span span) {

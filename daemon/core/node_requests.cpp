@@ -4,6 +4,7 @@
 
 #include "aio/entropy.hpp"
 #include "daemon/core/engine_waiter.hpp"
+#include "wording/node_change.hpp"
 
 namespace gpuctl::core {
 
@@ -33,7 +34,7 @@ void EngineLoop::check_change(const NodeChangeRequested& change) {
     if (found == changing_nodes_.end()) return;
     const Result<bool> agreed = engine_.state().node_changes.check(change);
     if (!agreed) {
-        found->second->answer(agreed.error());
+        found->second->answer(wording::node_change_error(change.change, agreed.error()));
     } else if (!*agreed) {
         found->second->in_cluster = true;
         found->second->answer_if_complete();

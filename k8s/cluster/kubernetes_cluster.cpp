@@ -11,6 +11,7 @@
 #include "k8s/cluster/controller_trouble.hpp"
 #include "k8s/cluster/kubernetes_cluster_parts.hpp"
 #include "k8s/cluster/kubernetes_health.hpp"
+#include "k8s/cluster/node_port.hpp"
 
 namespace gpuctl::k8s {
 
@@ -72,7 +73,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
                  if (outcome.result == BindResult::bound) report_bound(outcome.uid);
                  outbox.deliver(std::move(outcome));
              }),
-      maker(group, *client, {settings.scheduler_name, labels},
+      maker(group, *client, {settings.scheduler_name, labels, settings.pod_defaults},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
               [this](const EvictPod& order, PodEvictOutcome outcome) {
@@ -84,7 +85,8 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       node_writer(
           group, *client, [this](const std::string& name) { return node_feed.find(name); },
           [this](NodeChangeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
-      logs(*client) {
+      logs(*client),
+      sessions(*client) {
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
 }
@@ -148,7 +150,7 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
                    [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
-                   [](const UpdateWorkload&) {},
+                   [&](const UpdateWorkload& order) { parts.maker.update(order); },
                    [&](const ChangeNode& order) { parts.node_writer.change(order); },
                    [](const DropDetails&) {},  // users own these objects
                    [&](const ReportPending& report) {
@@ -182,6 +184,8 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
 
 ports::LogSource& KubernetesCluster::logs() { return parts_->logs; }
 
+ports::SessionSource* KubernetesCluster::sessions() { return &parts_->sessions; }
+
 aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadline) {
     auto answer = co_await parts_->client->get("/api/v1/namespaces/kube-system", deadline);
     if (!answer) {
@@ -202,6 +206,16 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
                                                                      aio::Deadline deadline) {
     std::string uid = parts_->side_watches.uid_of(job);
     return read_controller_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
+}
+
+aio::Task<Result<ports::Orphans>> KubernetesCluster::remove_orphans(ObjectKey job, bool force,
+                                                                    Epoch epoch) {
+    return parts_->maker.remove_orphans(std::move(job), force, epoch);
+}
+
+aio::Task<Result<std::int32_t>> KubernetesCluster::node_port(ObjectKey job,
+                                                             aio::Deadline deadline) {
+    return read_node_port(*parts_->client, std::move(job), deadline);
 }
 
 aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {

@@ -9,6 +9,7 @@
 #include "aio/signal.hpp"
 #include "aio/task_group.hpp"
 #include "k8s/client/log_stream.hpp"
+#include "k8s/client/pod_session.hpp"
 #include "k8s/cluster/kubernetes_cluster.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
@@ -67,6 +68,7 @@ struct KubernetesCluster::Parts {
     Resizer resizer;
     NodeWriter node_writer;
     KubernetesLogs logs;
+    KubernetesSessions sessions;
 
     bool synced_reported = false;
     bool listing = false;  // the first lists have started

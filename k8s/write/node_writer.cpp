@@ -5,6 +5,7 @@
 
 #include "aio/loop.hpp"
 #include "k8s/json/json_text.hpp"
+#include "wording/node_change.hpp"
 
 namespace gpuctl::k8s {
 namespace {
@@ -62,8 +63,7 @@ std::string node_patch(const NodeChange& change, const WatchedNode& node) {
     Json labels = Json::object();
     for (const auto& [key, value] : change.set) labels[key] = value;
     for (const std::string& key : change.remove) labels[key] = nullptr;
-    Json patch = {
-        {"metadata", {{"uid", node.uid}, {"resourceVersion", node.resource_version}}}};
+    Json patch = {{"metadata", {{"uid", node.uid}, {"resourceVersion", node.resource_version}}}};
     if (!labels.empty()) patch["metadata"]["labels"] = labels;
     if (change.cordon == NodeCordon::cordon) patch["spec"]["unschedulable"] = true;
     if (change.cordon == NodeCordon::uncordon) patch["spec"]["unschedulable"] = nullptr;
@@ -86,7 +86,8 @@ aio::Task<void> NodeWriter::run(ChangeNode order) {
     done_(std::move(outcome));
 }
 
-// True: the watch shows another version than `past`; with `or_later`: `past` itself, or a later one.
+// True: the watch shows another version than `past`; with `or_later`: `past` itself, or a later
+// one.
 aio::Task<bool> NodeWriter::wait_for_version(std::string node, std::string past, bool or_later,
                                              aio::Deadline deadline) {
     while (true) {
@@ -108,14 +109,14 @@ aio::Task<NodeChangeOutcome> NodeWriter::carry_out(ChangeNode order, aio::Deadli
                               change.node,
                               NodeChangeResult::refused,
                               ErrorCode::NodeNotFound,
-                              "change node " + change.node + ": there is no such node"};
+                              wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
     for (int tries = 0; tries < kTriesMax; ++tries) {
         const std::optional<WatchedNode> node =
             is_name(change.node) ? find_(change.node) : std::nullopt;
         if (!node) co_return outcome;
         if (const auto fits = check_conditions(change, node->uid, node->labels); !fits) {
             outcome.code = fits.error().code;
-            outcome.message = fits.error().message;
+            outcome.message = wording::node_change_text(change, fits.error());
             co_return outcome;
         }
         if (is_as_wanted(change, node->unschedulable, node->labels)) {
@@ -156,8 +157,8 @@ aio::Task<NodeChangeOutcome> NodeWriter::carry_out(ChangeNode order, aio::Deadli
     }
     outcome.result = NodeChangeResult::failed;
     outcome.code = ErrorCode::Conflict;
-    outcome.message = "change node " + change.node +
-                      ": other clients change it all the time; repeat the request";
+    outcome.message =
+        "change node " + change.node + ": other clients change it all the time; repeat the request";
     co_return outcome;
 }
 

@@ -2,7 +2,7 @@
 // Changes labels and the cordon of a node by a merge patch that applies only to the version of the
 // node that the watch showed, on which the conditions of the change were checked: a node that was
 // changed meanwhile is read by the watch again, and checked again. A success is answered once the
-// watch has shown the change, so that whoever reads after the answer sees it.
+// watch has shown the change, so that a read after the answer shows it.
 //
 // Thread: the loop's. Each change ends at its own deadline, with an outcome.
 

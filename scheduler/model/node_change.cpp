@@ -3,29 +3,27 @@
 #include <algorithm>
 
 namespace gpuctl {
+namespace {
+
+// The label in the way, and its value; wording/ makes a sentence of it.
+Error conflict(ErrorCode code, const std::string& key, const std::string& found) {
+    return {code, {}, {{{key, 0, 0}, found}}};
+}
+
+}  // namespace
 
 Result<void> check_conditions(const NodeChange& change, std::string_view uid,
                               const NodeLabels& labels) {
-    const std::string doing = "change node " + change.node + ": ";
-    if (!change.uid.empty() && change.uid != uid) {
-        return make_error(ErrorCode::Conflict,
-                          doing + "it is another node of that name by now; read it again");
-    }
+    if (!change.uid.empty() && change.uid != uid) return Error{ErrorCode::Conflict, {}, {}};
     for (const auto& [key, value] : change.expected) {
         const auto found = labels.find(key);
         if (found != labels.end() && found->second == value) continue;
-        return make_error(ErrorCode::Conflict,
-                          doing + "its label " + key + " is " +
-                              (found == labels.end() ? "missing" : found->second) + ", not " +
-                              value + "; read the node again");
+        return conflict(ErrorCode::Conflict, key, found == labels.end() ? "" : found->second);
     }
     for (const auto& [key, value] : change.set) {
         const auto found = labels.find(key);
         if (change.overwrite || found == labels.end() || found->second == value) continue;
-        return make_error(ErrorCode::LabelConflict, doing + "its label " + key + " is " +
-                                                        found->second + ", not " + value +
-                                                        "; overwrite it with --overwrite "
-                                                        "(overwrite: true)");
+        return conflict(ErrorCode::LabelConflict, key, found->second);
     }
     return {};
 }

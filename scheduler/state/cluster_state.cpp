@@ -44,7 +44,9 @@ struct ClusterState::Router {
     void operator()(const MetricsObserved& event) const { state.signals.on(event); }
     void operator()(const JobUpdated& event) const { state.workloads.on(event, effects); }
     void operator()(const PolicyObjectsChanged& event) const { state.policy_objects.on(event); }
-    void operator()(const NodeChangeRequested& event) const { state.node_changes.on(event, effects); }
+    void operator()(const NodeChangeRequested& event) const {
+        state.node_changes.on(event, effects);
+    }
     void operator()(const NodeChangeOutcome& event) const { state.node_changes.on(event, effects); }
     void operator()(const Plan&) const {}
 };

@@ -155,8 +155,8 @@ void Player::answer(const UpdateWorkload& update) {
 }
 
 void Player::answer(const ChangeNode& change) {
-    answers_.emplace_back(NodeChangeOutcome{change.id, change.request, change.change.node,
-                                            NodeChangeResult::changed, {}, ""});
+    answers_.emplace_back(NodeChangeOutcome{
+        change.id, change.request, change.change.node, NodeChangeResult::changed, {}, ""});
 }
 
 void Player::answer(const DeleteWorkload& deletion) {

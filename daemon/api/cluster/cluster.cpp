@@ -9,6 +9,7 @@
 #include "daemon/api/http/selection.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "daemon/api/policy/policy_shapes.hpp"
+#include "wire/selector.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -119,6 +120,8 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
     const std::string_view gpu_type = without_prefix(call.query("gpuType"));
     const std::string_view status = call.query("status");
     if (const auto bad = bad_node_status(status)) return problem_reply(*bad, call);
+    const Result<wire::Selector> selector = wire::Selector::parse(call.query("selector"));
+    if (!selector) return problem_reply(selector.error(), call);
     const std::int64_t first = (page->number - 1) * page->size;
     std::int64_t total = 0;
     Json items = Json::array();
@@ -127,6 +130,7 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
         if (!state.node(id).known || (!pool->empty() && facts.pool != *pool)) continue;
         if (!gpu_type.empty() && !equal_without_case(facts.gpu_model, gpu_type)) continue;
         if (!status.empty() && !equal_without_case(node_status(state, id), status)) continue;
+        if (!selector->matches_map(facts.labels)) continue;
         const bool is_shown = total >= first && total < first + page->size;
         ++total;
         if (is_shown) items.push_back(node_row(*find_node(state, name)));

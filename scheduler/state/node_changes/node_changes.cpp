@@ -22,21 +22,11 @@ bool NodeChanges::has_open(std::string_view node) const {
 
 Result<bool> NodeChanges::check(const NodeChangeRequested& event) const {
     const NodeChange& change = event.change;
-    const std::string doing = "change node " + change.node + ": ";
-    if (!state_.session.leading()) {
-        return make_error(ErrorCode::NotLeader,
-                          doing + "this gpuctld no longer leads; send it to the leader");
-    }
+    const auto refused = [](ErrorCode code) { return Error{code, {}, {}}; };
+    if (!state_.session.leading()) return refused(ErrorCode::NotLeader);
     const NodeId id = state_.nodes.find_node(change.node);
-    if (!id.exists() || !state_.node(id).known) {
-        return make_error(ErrorCode::NodeNotFound,
-                          doing + "there is no such node; `gpuctl get nodes` lists them");
-    }
-    if (open_.size() >= kNodeChangesMaximum) {
-        return make_error(ErrorCode::TooManyRequests,
-                          doing + std::to_string(kNodeChangesMaximum) +
-                              " changes of nodes wait already; retry in a few seconds");
-    }
+    if (!id.exists() || !state_.node(id).known) return refused(ErrorCode::NodeNotFound);
+    if (open_.size() >= kNodeChangesMaximum) return refused(ErrorCode::TooManyRequests);
     // What an older change leaves is known to the cluster alone.
     if (has_open(change.node)) return true;
     const NodeFacts& facts = state_.node(id).facts;
@@ -64,9 +54,8 @@ void NodeChanges::on(const NodeChangeOutcome& event, EffectList& effects) {
 
 void NodeChanges::send_again(EffectList& effects) {
     const Instant now = state_.session.event_time();
-    std::erase_if(open_, [&](const OpenNodeChange& open) {
-        return open.asked_at + kOpenMaximum < now;
-    });
+    std::erase_if(open_,
+                  [&](const OpenNodeChange& open) { return open.asked_at + kOpenMaximum < now; });
     if (has_fault(SeededFault::forget_open_node_changes)) return;
     std::set<std::string> nodes;
     for (OpenNodeChange& open : open_) {

@@ -1,4 +1,4 @@
-// The rows of seats: room of a paused job (seats/seats.cpp).
+// The rows of seats: room of a paused job (scheduler/state/seats/seats.cpp).
 
 #include <algorithm>
 #include <tuple>
@@ -40,8 +40,8 @@ void Pods::hold_seat(PodFacts facts, const Placement& place, JobId job) {
     own.facts = std::move(facts);
     own.seen_at = state_.session.event_time();
     own.job = job;
-    own.shape = shapes_.acquire(own.facts.request, own.facts.rules,
-                                state_.nodes.capacity(Key<Pods>{}));
+    own.shape =
+        shapes_.acquire(own.facts.request, own.facts.rules, state_.nodes.capacity(Key<Pods>{}));
     pod_ids_.emplace(own.facts.uid, id);
     const auto comes_before = [this](PodId a, PodId b) {
         const PodFacts& x = pods_[a.value()].facts;

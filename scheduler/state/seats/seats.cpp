@@ -65,9 +65,12 @@ void Seats::undo(JobId id, bool was_paused) {
 // What the watch shows may be older than our own change, until it has shown that once.
 void Seats::note_workload(JobId id, const WorkloadFacts& facts) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (!is_paused(job) || job.workload.due || job.workload.in_flight) return;
+    if (facts.phase == WorkloadPhase::complete || facts.phase == WorkloadPhase::failed)
+        return forget(id);  // it ended before its pods could stop
+    if (!is_paused(job)) return;
     const bool has_pods = facts.phase == WorkloadPhase::active && facts.replicas != 0;
-    if (has_pods && job.pause.was_seen) return resume(id);
+    const bool is_ours = job.workload.due || job.workload.in_flight;
+    if (has_pods && job.pause.was_seen && !is_ours) return resume(id);
     if (!has_pods) state_.jobs.rows().pause(id, {}).was_seen = true;
 }
 
@@ -117,7 +120,7 @@ std::vector<Placement> Seats::seats_for(const JobRow& job, const Readiness& read
                                         std::vector<PodId>& used) const {
     std::vector<Placement> round;
     std::vector<PodId> free = job.seats;
-    const auto take = [&](PodId id, bool same_rank) {
+    const auto assign_seat = [&](PodId id, bool same_rank) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         const auto found = std::find_if(free.begin(), free.end(), [&](PodId seat_id) {
             const PodRow& seat = state_.pods.rows()[seat_id.value()];
@@ -132,9 +135,9 @@ std::vector<Placement> Seats::seats_for(const JobRow& job, const Readiness& read
     };
     std::vector<PodId> without;
     for (const PodId pod : ready.pods) {
-        if (!take(pod, true)) without.push_back(pod);
+        if (!assign_seat(pod, true)) without.push_back(pod);
     }
-    for (const PodId pod : without) (void)take(pod, false);
+    for (const PodId pod : without) (void)assign_seat(pod, false);
     return round;
 }
 
@@ -149,7 +152,8 @@ void Seats::settle(JobId id, EffectList& effects) {
     if (!ready.can_be_tried()) return;
     std::vector<PodId> used;
     const std::vector<Placement> round = seats_for(job, ready, used);
-    // With room for a part of a gang, or for other pods than it has now, it queues as other jobs do.
+    // With room for a part of a gang, or for other pods than it has now, it queues as other jobs
+    // do.
     const bool is_enough =
         !round.empty() && static_cast<std::int64_t>(round.size()) >= ready.ranks_at_once();
     if (!is_enough) return forget(id);

@@ -6,15 +6,10 @@
 
 #include "scheduler/base/seeded_faults.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/waiting/wait_target.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
 
 namespace gpuctl {
 namespace {
-
-Error conflict(const JobUpdated& event, const std::string& why) {
-    return make_error(ErrorCode::Conflict, std::string{to_string(event.change.kind)} + " job " +
-                                               to_string(event.key) + ": " + why);
-}
 
 bool is_service(const JobRow& job) {
     const JobKind kind = job.record->spec.kind;
@@ -27,48 +22,39 @@ bool has_other_sizes(const JobSpec& a, const JobSpec& b) {
 
 }  // namespace
 
-Result<bool> Workloads::check_change(const JobUpdated& event) const {
-    const JobId id = state_.jobs.find_job(event.key);
-    if (!id.exists() || !state_.jobs.rows()[id.value()].record) {
-        const bool has_ended = state_.jobs.finished_jobs().find(event.key) != nullptr;
-        if (has_ended)
-            return conflict(event, "it has ended; delete it, then create it again");
-        return make_error(ErrorCode::JobNotFound, "job " + to_string(event.key) +
-                                                      " was not created by gpuctl, so gpuctl "
-                                                      "cannot change it");
+ChangeRefusal check_change(const ClusterState& state, const JobUpdated& event) {
+    const JobId id = state.jobs.find_job(event.key);
+    const bool has_summary = state.jobs.finished_jobs().find(event.key) != nullptr;
+    if (!id.exists()) return {has_summary ? ChangeBar::ended : ChangeBar::unknown, 0, ""};
+    const JobRow& job = state.jobs.rows()[id.value()];
+    ChangeRefusal out{ChangeBar::none, job.change.revision + 1, ""};
+    const auto refuse = [&out](ChangeBar bar) {
+        out.bar = bar;
+        return out;
+    };
+    if (!job.record) return refuse(ChangeBar::not_made_here);
+    const WorkloadRow& workload = job.workload;
+    if (!event.uid.empty() && job.record->uid != event.uid) return refuse(ChangeBar::other_job);
+    if (workload.state == WorkloadState::deleting) return refuse(ChangeBar::deleting);
+    if (workload.state == WorkloadState::failed) {
+        out.message = workload.message;
+        return refuse(ChangeBar::never_made);
     }
-    const JobRow& job = state_.jobs.rows()[id.value()];
-    if (!event.uid.empty() && job.record->uid != event.uid)
-        return conflict(event, "it is another job of that name by now; read it again");
-    if (job.workload.state == WorkloadState::deleting)
-        return conflict(event, "it is being deleted; wait until it is gone");
-    if (job.workload.state == WorkloadState::failed)
-        return conflict(event, "the cluster refused to create it (" + job.workload.message +
-                                   "); create it again with what is right");
-    if (job.workload.facts && (job.workload.facts->phase == WorkloadPhase::complete ||
-                               job.workload.facts->phase == WorkloadPhase::failed))
-        return conflict(event, "it has ended; delete it, then create it again");
-    if (event.revision != 0 && event.revision != job.change.revision + 1 &&
-        !has_fault(SeededFault::take_stale_changes))
-        return conflict(event, "it was changed since it was read (revision " +
-                                   std::to_string(event.revision) + " was read, it is " +
-                                   std::to_string(job.change.revision + 1) +
-                                   " now); read it again and repeat the change");
-    const bool is_busy = job.workload.state != WorkloadState::created || job.workload.due ||
-                         job.workload.in_flight;
-    if (is_busy)
-        return conflict(event, "its previous change is not carried out yet; repeat it shortly");
+    const bool has_ended = workload.facts && (workload.facts->phase == WorkloadPhase::complete ||
+                                              workload.facts->phase == WorkloadPhase::failed);
+    if (has_ended) return refuse(ChangeBar::ended);
+    const bool is_stale = event.revision != 0 && event.revision != out.revision;
+    if (is_stale && !has_fault(SeededFault::take_stale_changes)) return refuse(ChangeBar::stale);
+    if (workload.state != WorkloadState::created || workload.due || workload.in_flight)
+        return refuse(ChangeBar::busy);
     if (event.change.kind == JobChangeKind::scale && !is_service(job))
-        return make_error(ErrorCode::ImmutableField,
-                          "scale job " + to_string(event.key) +
-                              ": only inference and compute jobs have replicas");
-    if (event.change.kind == JobChangeKind::apply && !event.change.record)
-        return make_error(ErrorCode::Internal, "a change without the job that is to be");
-    return true;
+        return refuse(ChangeBar::no_replicas);
+    const bool is_empty = event.change.kind == JobChangeKind::apply && !event.change.record;
+    return is_empty ? refuse(ChangeBar::unknown) : out;
 }
 
 void Workloads::on(const JobUpdated& event, EffectList& effects) {
-    if (!check_change(event)) return;
+    if (!gpuctl::check_change(state_, event).is_accepted()) return;
     const JobId id = state_.jobs.find_job(event.key);
     const JobRow& job = state_.jobs.rows()[id.value()];
     ChangeRow& change = state_.jobs.rows().change(id, {});
@@ -119,8 +105,8 @@ void Workloads::apply(JobId id, const JobChange& change) {
 
 void Workloads::take_record(JobId id, const JobRecord& record) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    const bool has_other_size = has_other_sizes(job.record->spec, record.spec) ||
-                                job.record->uid != record.uid;
+    const bool has_other_size =
+        has_other_sizes(job.record->spec, record.spec) || job.record->uid != record.uid;
     state_.jobs.set_record(id, record, Instant{});
     state_.jobs.set_route(id, record.spec.pool, record.spec.queue);
     state_.jobs.move_to(id, job.pool, job.queue, priority_value(record.spec.priority));
@@ -143,6 +129,7 @@ void Workloads::undo_change(JobId id) {
     ChangeRow& change = state_.jobs.rows().change(id, {});
     change.part = WorkloadPart::none;
     if (!change.before) return;
+    state_.jobs.rows().workload(id, {}).message.clear();  // the job is not in trouble
     const JobRecord before = *change.before;
     change.before.reset();
     take_record(id, before);

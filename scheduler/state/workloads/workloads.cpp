@@ -156,6 +156,7 @@ void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     state_.jobs.drop_record(id);
     state_.seats.forget(id);
     state_.jobs.rows().change(id, {}) = {};
+    workload.due = workload.in_flight = false;  // there is nothing to change any more
     workload.state = WorkloadState::none;
     state_.elastic.end_size(id);
     state_.jobs.mark_dirty(id);

@@ -117,9 +117,11 @@ TEST(UsageError, of_a_value_names_similar_values) {
          "--kind: `trainig` is not one of training, inference, notebook, compute or pod; did you "
          "mean "
          "training? See `gpuctl get jobs --help`."},
-        {{"get", "jobs", "-o", "csv"},
-         "--output: `csv` is not one of table, json, yaml, name or wide. See `gpuctl get jobs "
-         "--help`."},
+        {{"get", "jobs", "-o", "xml"},
+         "--output: `xml` is not one of table, json, yaml, name, wide, jsonl, csv, jsonpath=... or "
+         "columns=.... See `gpuctl get jobs --help`."},
+        {{"get", "jobs", "-o", "jsonpath="},
+         "--output: `jsonpath=` needs an expression after =. See `gpuctl get jobs --help`."},
     });
 }
 

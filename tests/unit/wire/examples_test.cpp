@@ -134,7 +134,7 @@ TEST(Examples, the_kubernetes_configuration_allows_every_host_path_of_the_sample
     ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
     JobDocumentOptions options;
     options.host_path_roots = loaded->cluster.kubernetes.host_path_roots;
-    ASSERT_FALSE(options.host_path_roots.empty());
+    ASSERT_FALSE(options.host_path_roots->empty());
     for (const std::string& name : files_of("config/examples")) {
         if (is_job(name)) (void)job_of(name, options);
     }

@@ -154,7 +154,7 @@ aio::Task<Result<std::vector<PolicyOutcome>>> PolicyLayers::change_now(PolicyReq
     if (Result<void> added = put(request, draft); !added) co_return added.error();
     Result<config::MergedPolicy> merged = config::merge_layers(file_, draft.objects);
     if (!merged) co_return merged.error();
-    if (Result<void> known = check_nodes(*merged, draft); !known) co_return known.error();
+    if (Result<void> known = check_nodes(*merged, request, draft); !known) co_return known.error();
     const bool is_nothing = draft.event.put.empty() && draft.event.gone.empty();
     if (request.dry_run || is_nothing) co_return std::move(draft.outcomes);
     for (const PolicyOutcome& one : draft.outcomes) {
@@ -310,9 +310,16 @@ void PolicyLayers::erase(const PolicyKey& key, Draft& draft) const {
     draft.objects.erase(known);
 }
 
+bool PolicyLayers::names_node(const std::string& pool, const std::string& node) const {
+    const PolicyObject* object = find({PolicyKind::pool, pool});
+    if (object == nullptr) return false;
+    const Result<config::PoolObject> read = config::pool_in(object->document);
+    return read && read->nodes.contains(node);
+}
+
 // Nodes of pools that this change puts: each is known, and in no other pool.
 Result<void> PolicyLayers::check_nodes(const config::MergedPolicy& merged,
-                                       const Draft& draft) const {
+                                       const PolicyRequest& request, const Draft& draft) const {
     const ClusterState& state = engine_.engine().state();
     std::vector<std::string> unknown;
     std::vector<std::string> taken;
@@ -326,9 +333,8 @@ Result<void> PolicyLayers::check_nodes(const config::MergedPolicy& merged,
             unknown.push_back(name);
             continue;
         }
-        // It is there because another object named it, which this change ends.
-        const bool is_leaving = find({PolicyKind::pool, *in}) != nullptr;
-        if (*in == member.pool || *in == kDefaultPool || is_leaving) continue;
+        if (*in == member.pool || *in == kDefaultPool || request.moves_nodes) continue;
+        if (names_node(*in, name)) continue;  // which this change ends
         taken.push_back(name + " (pool " + *in + ")");
     }
     if (!unknown.empty()) {

@@ -2,8 +2,10 @@
 
 #include "daemon/api/cluster/node_requests.hpp"
 #include "daemon/api/http/handlers.hpp"
+#include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/shapes.hpp"
+#include "daemon/api/policy/node_moves.hpp"
 #include "scheduler/model/policy/maintenance.hpp"
 
 namespace gpuctl::api {
@@ -70,6 +72,14 @@ aio::Task<net::HttpResponse> add_node_to_pool(Services& services, Call call) {
     }
     const PoolId known = state.tree.find_pool(pool);
     const bool is_new = !known.exists() || !state.tree.pool_exists(known);
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    const Result<bool> moved = co_await move_named_node(*services.policy, name, pool, deadline);
+    if (!moved) co_return problem_reply(with_cause(services, moved.error()), call);
+    if (*moved) {
+        co_return json_reply(200, pool_reply(name, pool, "node " + name + " is in pool " + pool));
+    }
+    node = find_facts(state, name);
+    if (node == nullptr) co_return problem_reply(unknown_node(name), call);
     NodeChange change = change_of_pool(*node, pool, services.settings.label_prefix);
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
@@ -95,6 +105,17 @@ aio::Task<net::HttpResponse> remove_node_from_pool(Services& services, Call call
             make_error(ErrorCode::Conflict, doing + "pool default has the nodes of no other pool; "
                                                     "add it to another pool instead"),
             call);
+    }
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    const Result<bool> moved =
+        co_await move_named_node(*services.policy, name, kDefaultPool, deadline);
+    if (!moved) co_return problem_reply(with_cause(services, moved.error()), call);
+    node = find_facts(services.engine.state(), name);
+    if (node == nullptr) co_return problem_reply(unknown_node(name), call);
+    if (node->pool != pool) {
+        co_return json_reply(200, pool_reply(name, pool,
+                                             "node " + name + " is no longer in pool " + pool +
+                                                 "; it is in pool " + node->pool));
     }
     NodeChange change = change_of_pool(*node, kDefaultPool, services.settings.label_prefix);
     const Result<void> done = co_await change_node(services, std::move(change));

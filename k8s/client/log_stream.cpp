@@ -27,6 +27,7 @@ std::string log_path(const ports::LogRequest& request) {
     if (!request.container.empty()) {
         path += "&container=" + net::percent_encode(request.container);
     }
+    if (request.previous) path += "&previous=true";
     if (request.tail_lines) path += "&tailLines=" + std::to_string(*request.tail_lines);
     if (!request.since_time.empty())
         path += "&sinceTime=" + net::percent_encode(request.since_time);

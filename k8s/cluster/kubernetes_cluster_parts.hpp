@@ -15,6 +15,7 @@
 #include "k8s/cluster/server_probe.hpp"
 #include "k8s/cluster/side_watches.hpp"
 #include "k8s/write/evictor.hpp"
+#include "k8s/write/node_writer.hpp"
 #include "k8s/write/resizer.hpp"
 #include "k8s/write/workload_maker.hpp"
 
@@ -65,6 +66,7 @@ struct KubernetesCluster::Parts {
     WorkloadMaker maker;
     Evictor evictor;
     Resizer resizer;
+    NodeWriter node_writer;
     KubernetesLogs logs;
     KubernetesSessions sessions;
 

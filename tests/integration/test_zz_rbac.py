@@ -8,16 +8,19 @@ import pathlib
 import time
 import unittest
 
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, create_volume, delete_namespace_pods, pod,
+                     shared_testbed, unique, wait_for)
 from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, delete_namespace_pods, pod,
                      shared_testbed, unique, wait_for)
 from testbed import read_audit_log
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 KINDS = {
-    "training": "kind: training\njob: {name: tour-training}\nenvironment: {image: a}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "training": "kind: training\njob: {name: tour-training}\nenvironment: {image: a, command: [train, ds_config.json]}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
     "inference": "kind: inference\njob: {name: tour-inference}\nenvironment: {image: a}\nservice: {replicas: 1, port: 8000}\n"
                  "resources: {pool: inference-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
-    "notebook": "kind: notebook\njob: {name: tour-notebook}\nenvironment: {image: a}\nresources: {pool: dev-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "notebook": "kind: notebook\njob: {name: tour-notebook}\nenvironment: {image: a}\nresources: {pool: dev-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"
+                "storage: {data: {mountPath: /data, size: 1Gi}}\n",
     "compute": "kind: compute\njob: {name: tour-compute}\nenvironment: {image: a}\nservice: {port: 80}\nresources: {pool: test-pool, cpu: 1, memory: 1Gi}\n",
 }
 
@@ -102,6 +105,10 @@ class Rights(unittest.TestCase):
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
         delete_namespace_pods(self.bed, self.namespace)
         self.let_one_make_room_for_another()
+        volume = create_volume(self.bed, self.namespace, "tour-notebook-data")
+        self.addCleanup(self.bed.api, "DELETE", f"/api/v1/persistentvolumes/{volume}")
+        self.daemon.gpuctl("label", "test-0", "tour=yes", "--overwrite")
+        self.daemon.gpuctl("label", "test-0", "tour", "--delete")
         for kind, text in KINDS.items():
             with self.subTest(kind):
                 name = f"tour-{kind}"

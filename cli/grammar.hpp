@@ -11,7 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/nodes/nodes.hpp"
 #include "cli/commands/policy.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/sessions/commands.hpp"
 
 namespace gpuctl::cli {
 

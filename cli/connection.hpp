@@ -61,6 +61,8 @@ public:
     aio::Task<Result<std::unique_ptr<net::WebSocket>>> open_websocket(std::string target);
 
     [[nodiscard]] const ConnectionOptions& options() const { return options_; }
+    void use_namespace(std::string name) { options_.namespace_name = std::move(name); }
+    [[nodiscard]] aio::Loop& loop() { return loop_; }
 
 private:
     Connection(aio::Loop& loop, ConnectionOptions options, text::Url server,

@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "cli/grammar/parts.hpp"
+#include "cli/grammar_change.hpp"
+#include "cli/grammar_nodes.hpp"
+#include "cli/grammar_policy.hpp"
+#include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -11,12 +15,23 @@
 namespace gpuctl::cli {
 namespace {
 
+SharedGrammar shared_grammar() {
+    return {
+        [](CLI::App& command, CommandLine& line) { add_output(command, line, kDocumentsAndNames); },
+        [](CLI::App& command, CommandLine& line, bool of_a_file) {
+            add_scope(command, line, of_a_file ? kWhereMade : kWhereLookedFor);
+        },
+        set_job};
+}
+
 void add_create(CLI::App& app, CommandLine& line) {
-    CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
+    CLI::App* command = app.add_subcommand(
+        "create", "make what YAML files say: jobs, pools, quotas, queues, namespaces");
     command->footer(
         "Examples:\n"
         "  gpuctl create -f train.yaml\n"
         "  gpuctl create -f a.yaml b.yaml -n team-a\n"
+        "  gpuctl create -f pool.yaml                 a pool, a quota, a queue or a namespace\n"
         "  gpuctl create -f train.yaml --dry-run      what would be created, and whether it ever "
         "fits");
     command
@@ -59,16 +74,17 @@ void add_delete_wait(CLI::App& command, CommandLine& line) {
 }
 
 void add_delete(CLI::App& app, CommandLine& line) {
-    CLI::App* remove =
-        app.add_subcommand("delete", "delete jobs by name or by the file that declares them");
+    CLI::App* remove = app.add_subcommand(
+        "delete", "delete jobs, pools, quotas, queues or namespaces, by name or by file");
     remove->footer(
         "Examples:\n"
         "  gpuctl delete job llm-sft\n"
         "  gpuctl delete job a b c -n team-a --force\n"
         "  gpuctl delete job $(gpuctl get jobs --status Failed -o name)\n"
+        "  gpuctl delete pool infer\n"
         "  gpuctl delete -f train.yaml eval.yaml      in the namespaces that they name\n"
         "  gpuctl delete job llm-sft --wait --timeout 2m");
-    remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
+    remove->add_option("-f,--file", line.remove.files, "delete what these files declare");
     remove->add_flag("--force", line.remove.force, "do not wait for the grace period");
     add_delete_wait(*remove, line);
     add_scope(*remove, line);
@@ -86,6 +102,7 @@ void add_delete(CLI::App& app, CommandLine& line) {
     add_scope(*job, line);
     add_output(*job, line, kDocumentsAndNames);
     remove->callback([&line] {
+        if (line.policy.is_chosen) return;
         if (line.remove.files.empty() && line.job_words.empty()) {
             throw CLI::ValidationError("delete", "give `delete job NAME` or `delete -f FILE`");
         }
@@ -285,12 +302,16 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);
+    add_change_commands(*app, line, shared_grammar());
+    add_node_commands(*app, line);
     add_cancel(*app, line);
     add_wait(*app, line);
     add_logs(*app, line);
     add_top(*app, line);
+    add_sessions(*app, line);
     add_version(*app, line);
     add_replay(*app, line);
+    add_policy_commands(*app, line);
     add_config(*app, line);
     add_doctor(*app, line);
     add_completion(*app, line);

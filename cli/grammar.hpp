@@ -9,6 +9,9 @@
 
 #include "cli/client/client.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/nodes.hpp"
+#include "cli/commands/policy.hpp"
+#include "cli/commands/sessions.hpp"
 
 namespace gpuctl::cli {
 
@@ -17,6 +20,7 @@ struct CommandLine {
     ConnectionOptions connection;
     std::string output = "table";
     bool json = false;
+    std::vector<std::string> change_words;  // of scale, update, pause, resume
     bool no_headers = false;
     std::string color = "auto";
     std::vector<std::string> job_words;  // of delete, cancel and wait, as they were typed
@@ -26,11 +30,15 @@ struct CommandLine {
     DescribeOptions describe;
     ExplainOptions explain;
     DeleteOptions remove;
+    ApplyOptions apply;
+    ChangeOptions change;
     LogsOptions logs;
+    NodeOptions nodes;
     WhatIfOptions what_if;
     PreviewOptions preview;
     VersionOptions version;
     ReplayOptions replay;
+    PolicyOptions policy;
     CancelOptions cancel;
     WaitOptions wait;
     TopOptions top;
@@ -41,6 +49,10 @@ struct CommandLine {
     bool is_doctor = false;  // the chosen verb reports problems of the connection itself
     std::string timeout;     // durations, as they were typed
     std::string since;
+    ExecOptions exec;
+    CpOptions cp;
+    PortForwardOptions port_forward;
+    RunOptions run;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

@@ -126,8 +126,7 @@ struct Synonym {
     std::string_view word;
     std::string_view ours;
 };
-constexpr std::array<Synonym, 17> kSynonyms{{
-    {"apply", "gpuctl create"},
+constexpr std::array<Synonym, 16> kSynonyms{{
     {"submit", "gpuctl create"},
     {"sbatch", "gpuctl create"},
     {"run", "gpuctl create"},

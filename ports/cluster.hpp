@@ -11,6 +11,8 @@
 #include "aio/task.hpp"
 #include "ports/event_sink.hpp"
 #include "ports/logs.hpp"
+#include "ports/policy_store.hpp"
+#include "ports/sessions.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -21,6 +23,13 @@ struct HealthLine {
     std::string name;  // "api-server", "cache", "lease"
     bool ok = false;
     std::string detail;
+};
+
+// What remove_orphans() has deleted.
+struct Orphans {
+    std::int64_t pods = 0;
+    bool service = false;
+    [[nodiscard]] bool any() const { return pods > 0 || service; }
 };
 
 class Cluster {
@@ -36,6 +45,8 @@ public:
 
     [[nodiscard]] virtual std::vector<HealthLine> health() const = 0;
     [[nodiscard]] virtual LogSource& logs() = 0;
+    // Null where pods have no containers that a session could be with.
+    [[nodiscard]] virtual SessionSource* sessions() { return nullptr; }
     // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
     virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
 
@@ -47,6 +58,16 @@ public:
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
+
+    // Assigns nodes to pools; null: their pools are what their labels say.
+    [[nodiscard]] virtual NodePools* node_pools() { return nullptr; }
+
+    // Deletes the pods and the Service that a job of this name has left behind, if its workload no
+    // longer exists. A cluster whose workloads always take their pods along has none.
+    virtual aio::Task<Result<Orphans>> remove_orphans(ObjectKey /*job*/, bool /*force*/,
+                                                      Epoch /*epoch*/) {
+        co_return Orphans{};
+    }
 
     // The port of the nodes that leads to a submitted job's Service; 0: there is none (yet). A
     // request to the cluster, as above.

@@ -97,6 +97,36 @@ struct DeleteOptions {
 };
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options);
 
+struct ApplyOptions {
+    std::vector<std::string> files;
+    bool strict = false;
+    bool dry_run = false;
+    bool recreate = false;
+    bool is_diff = false;  // shows the differences, changes nothing
+    Format format = Format::table;
+};
+// As diff: exit code 0 when nothing differs, 1 when something does.
+aio::Task<int> run_apply(Connection& connection, ApplyOptions options);
+
+// A change of one job: scale, update, pause, resume. Absent fields stay as they are.
+struct ChangeOptions {
+    std::string job;
+    std::optional<std::int64_t> replicas;
+    std::optional<std::string> image;
+    std::optional<std::string> priority;
+    std::optional<std::string> queue;
+    std::optional<std::string> description;
+    bool release = false;
+    bool recreate = false;
+    bool dry_run = false;
+    std::string resource_version;
+    Format format = Format::table;
+};
+aio::Task<int> run_scale(Connection& connection, ChangeOptions options);
+aio::Task<int> run_update(Connection& connection, ChangeOptions options);
+aio::Task<int> run_pause(Connection& connection, ChangeOptions options);
+aio::Task<int> run_resume(Connection& connection, ChangeOptions options);
+
 struct CancelOptions {
     std::vector<JobName> jobs;
     bool force = false;

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/commands/access.hpp"
-#include "cli/commands/commands.hpp"
+#include "cli/commands/policy.hpp"
 #include "wire/job/job_document.hpp"
 #include "wire/problem.hpp"
 
@@ -45,6 +45,16 @@ struct Tally {
         nlohmann::json entry = error_json(error, "", warnings);
         entry["file"] = file;
         results.push_back(std::move(entry));
+    }
+    void made(const std::string& file, const PolicyAnswer& answer) {
+        for (const auto& result : answer.results) {
+            ++created;
+            nlohmann::json entry{{"file", file},
+                                 {"kind", text_of(result, "kind")},
+                                 {"action", text_of(result, "action")}};
+            entry["results"] = nlohmann::json::array({result});
+            results.push_back(std::move(entry));
+        }
     }
     void made(const std::string& file, const nlohmann::json& body) {
         ++created;
@@ -134,6 +144,16 @@ aio::Task<int> run_create(Connection& connection, CreateOptions options) {
             tally.refused(file, whole.error(), options.format);
             continue;
         }
+        // Jobs may need these, so they come first; if they are refused, no job is sent.
+        const std::vector<DocumentPart> policy = take_policy_documents(*parts);
+        const PolicyFile how{"create", options.strict, options.dry_run, false};
+        Result<PolicyAnswer> sent = co_await send_policy_documents(connection, how, policy);
+        if (!sent) {
+            tally.refused(file, sent.error(), options.format);
+            continue;
+        }
+        print_policy_answer(file, *sent, options.format);
+        tally.made(file, *sent);
         for (DocumentPart& part : *parts) {
             co_await send_document(connection, options, std::move(part), tally);
         }

@@ -2,6 +2,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_state.hpp"
+#include "cli/commands/nodes.hpp"
 #include "cli/listing/kinds.hpp"
 #include "cli/listing/read_list.hpp"
 #include "text/duration.hpp"
@@ -138,6 +139,14 @@ aio::Task<int> watch_list(Connection& connection, GetOptions options) {
 }  // namespace
 
 aio::Task<int> run_get(Connection& connection, GetOptions options) {
+    if (options.kind == "nodes" && is_gpu_type_label(options.gpu_type)) {
+        NodeOptions labels;
+        labels.key = "gpu-type";
+        labels.format =
+            options.output.format == Format::wide ? Format::table : options.output.format;
+        const int code = co_await run_get_labels(connection, std::move(labels));
+        co_return code;
+    }
     const ListedKind& kind = listed_kind(options.kind);
     const Format format = options.output.format;
     if (const auto bad = problem_with_flags(options, kind)) {

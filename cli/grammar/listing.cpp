@@ -100,8 +100,9 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         add_scope(*command, line, "only of jobs of this namespace [all namespaces]");
         add_all_namespaces(*command, line);
     }
-    if (kind == "nodes") {
-        command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
+    if (kind == "nodes" || kind == "pools") {
+        command
+            ->add_option("--gpu-type", line.get.gpu_type, "only " + kind + " with this GPU model")
             ->group("Selection");
     }
     if (kind == "nodes" || kind == "jobs") {
@@ -124,7 +125,7 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
 }  // namespace
 
 void add_get(CLI::App& app, CommandLine& line) {
-    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes, queues or events");
+    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes, queues, quotas, namespaces, labels or events");
     get->footer(
         "Examples:\n"
         "  gpuctl get jobs --pool training\n"
@@ -142,7 +143,7 @@ void add_get(CLI::App& app, CommandLine& line) {
 
 void add_describe(CLI::App& app, CommandLine& line) {
     CLI::App* describe =
-        app.add_subcommand("describe", "show everything about one job, pool or node");
+        app.add_subcommand("describe", "show everything about one job, pool, node, quota, queue or namespace");
     describe->footer(
         "Examples:\n"
         "  gpuctl describe job llm-sft\n"

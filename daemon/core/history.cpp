@@ -76,7 +76,8 @@ void History::on_event(const Event& event, Instant now) {
         return;
     }
     if (const auto* removed = std::get_if<WorkloadRemoved>(&event)) {
-        if (of_job(removed->key).is_being_deleted) {
+        OfJob& known = of_job(removed->key);
+        if (known.is_being_deleted || removed->job_uid == known.uid_replaced) {
             return add(removed->key, {now, now, false, "Deleted", job_object(removed->key),
                                       "its object is gone from the cluster"});
         }
@@ -154,6 +155,7 @@ void History::on_effect(const Effect& effect, Instant now) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     }
     if (const auto* finished = std::get_if<DropDetails>(&effect)) drop(*finished);
+    if (const auto* update = std::get_if<UpdateWorkload>(&effect)) return on_update(*update, now);
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
     if (resize != nullptr && resize->from != resize->to) {  // otherwise only its size was read
         add(resize->key,
@@ -161,6 +163,22 @@ void History::on_effect(const Effect& effect, Instant now) {
              "from " + std::to_string(resize->from) + " to " + std::to_string(resize->to) +
                  " ranks: " + wording::cause_text(resize->why)});
     }
+}
+
+void History::on_update(const UpdateWorkload& update, Instant now) {
+    const ObjectKey& key = update.job->spec.key;
+    const auto note = [&](const char* reason, std::string message) {
+        add(key, {now, now, false, reason, job_object(key), std::move(message)});
+    };
+    if (update.job->uid != update.job_uid) {
+        of_job(key).uid_replaced = update.job_uid;
+        return note("Recreated", "its object is deleted and created again");
+    }
+    if (update.part == WorkloadPart::whole) return note("Updated", "its object is changed");
+    if (update.paused) return note("Paused", "its pods stop until it is resumed");
+    const JobSpec& spec = update.job->spec;
+    if (spec.kind == JobKind::training) return note("Resumed", "its pods start again");
+    note("Scaled", "to " + std::to_string(spec.service.replicas) + " replicas");
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {

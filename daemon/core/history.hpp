@@ -67,10 +67,12 @@ private:
     struct OfJob {
         ObjectKey job;
         std::deque<JobEvent> events;
+        std::string uid_replaced;       // of its former object, which makes room for another one
         bool is_being_deleted = false;             // so that its deletion is not reported as lost
         std::list<std::string>::iterator place{};  // in jobs_in_order_
     };
 
+    void on_update(const UpdateWorkload& update, Instant now);
     void on_pod(const PodFacts& pod, Instant now);
     void on_evicted(const PodEvictOutcome& outcome, Instant now);
     OfJob& of_job(const ObjectKey& job);

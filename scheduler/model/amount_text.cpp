@@ -1,5 +1,7 @@
 #include "scheduler/model/amount_text.hpp"
 
+#include <algorithm>
+
 #include "scheduler/model/explanation/limit_facts.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/model/policy/budget.hpp"
@@ -10,6 +12,25 @@ namespace {
 
 bool counts_bytes(const std::string& resource) {
     return resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+}
+
+// Resources of plugins that share devices; "" for all others.
+std::string gpu_part_text(const std::string& resource, std::int64_t amount) {
+    const auto found = find_gpu_part(resource);
+    if (!found) return "";
+    const std::string name = " (" + resource + ")";
+    switch (found->part) {
+        case GpuPart::memory:
+            if (amount > INT64_MAX / std::max<std::int64_t>(found->unit.value(), 1)) return "";
+            return format_bytes(Bytes{amount * found->unit.value()}) + " GPU memory" + name;
+        case GpuPart::memory_percent:
+            return std::to_string(amount) + " percent of a GPU's memory" + name;
+        case GpuPart::cores:
+            return std::to_string(amount) + " percent of a GPU's compute" + name;
+        case GpuPart::share_count:
+            return count(amount, "shared GPU", "shared GPUs") + name;
+    }
+    return "";
 }
 
 }  // namespace
@@ -52,6 +73,7 @@ std::string amount_text(ResourceKind kind, const std::string& resource, std::int
         case ResourceKind::pod_slots:
             return count(amount, "pod slot", "pod slots");
         case ResourceKind::extended:
+            if (std::string part = gpu_part_text(resource, amount); !part.empty()) return part;
             return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
                                           : std::to_string(amount) + " " + resource;
         case ResourceKind::host_port:

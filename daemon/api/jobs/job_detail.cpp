@@ -67,6 +67,13 @@ void add_ended_pods(const FinishedJob& job, Json& pods, Json& names) {
     }
 }
 
+// Null unless it is paused, or keeps room since it was.
+Json pause_json(const JobView& job) {
+    if (!job.paused && job.seats == 0) return Json{};
+    return {{"paused", job.paused}, {"releases", job.releases}, {"gpus", gpus_json(job.gpus_kept)},
+            {"pods", job.seats},    {"nodes", job.seat_nodes},  {"podsLost", job.seats_lost}};
+}
+
 // Members that a row does not have.
 Json details(const JobView& job, std::string gpu_type, const std::vector<core::JobEvent>& events,
              Instant now) {
@@ -74,6 +81,8 @@ Json details(const JobView& job, std::string gpu_type, const std::vector<core::J
     body["version"] = job.record != nullptr ? job.record->spec.version : "";
     body["description"] = job.record != nullptr ? job.record->spec.description : "";
     body["uid"] = uid_of(job);
+    body["resourceVersion"] = std::to_string(job.revision);
+    body["pause"] = pause_json(job);
     body["priorityValue"] = job.priority;
     body["finishedAt"] = format_time(job.finished_at);
     body["gang"] = job.gang;

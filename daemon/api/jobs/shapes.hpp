@@ -33,6 +33,9 @@ Json budget_json(const BudgetView& budget);
 Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);
+// An entry for each GPU. Which of them a pod uses is known of fractions only, so used ones come
+// first.
+Json gpu_details(const NodeView& node);
 
 std::string pod_status(const PodView& pod);
 std::string_view node_status(const ClusterState& state, NodeId node);  // active, maintaining, ...

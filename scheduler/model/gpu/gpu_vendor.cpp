@@ -1,55 +1,15 @@
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/gpu/mig.hpp"
+#include "scheduler/model/gpu/word_list.hpp"
+#include "scheduler/model/policy/quantity.hpp"
 
 namespace gpuctl {
-namespace {
-
-// Calls `visit` with each word until it returns true.
-template <typename Visit>
-bool any_word(std::string_view words, Visit visit) {
-    while (!words.empty()) {
-        const std::size_t end = std::min(words.find(' '), words.size());
-        if (visit(words.substr(0, end))) return true;
-        words.remove_prefix(std::min(end + 1, words.size()));
-    }
-    return false;
-}
-
-// The first row is the default vendor.
-constexpr auto kVendors = std::to_array<GpuVendor>({
-    {"nvidia", "nvidia.com/gpu", "gpu cuda", "", "nvidia.com/gpu.product", "NVIDIA_VISIBLE_DEVICES",
-     "nvidia.com/gpu.shared", ""},
-    {"amd", "amd.com/gpu", "rocm", "", "amd.com/gpu.product-name", "", "", "MI1 MI2 MI3"},
-    {"intel", "gpu.intel.com/i915", "", "gpu.intel.com/xe", "", "", "", ""},
-    {"gaudi", "habana.ai/gaudi", "habana hpu", "", "", "HABANA_VISIBLE_DEVICES", "", "GAUDI HL-"},
-    {"ascend", "huawei.com/Ascend910", "npu huawei",
-     "huawei.com/Ascend310P huawei.com/Ascend310 huawei.com/ascend-310", "",
-     "ASCEND_VISIBLE_DEVICES", "", "ASCEND"},
-    {"hygon", "hygon.com/dcu", "dcu", "dcu.com/gpu", "", "", "", "DCU-"},
-    {"cambricon", "cambricon.com/mlu", "mlu", "cambricon.com/mlu290 cambricon.com/mlu370", "", "",
-     "cambricon.com/vmlu", "MLU"},
-    {"iluvatar", "iluvatar.com/gpu", "", "iluvatar.ai/gpu", "", "", "", "BI-V MR-V"},
-    {"metax", "metax-tech.com/gpu", "metax-tech", "", "", "", "metax-tech.com/sgpu", "MXC"},
-    {"mthreads", "mthreads.com/gpu", "musa", "", "", "", "mthreads.com/vgpu", "MTT-"},
-    {"enflame", "enflame.com/gcu", "gcu", "", "", "", "enflame.com/drs-gcu", ""},
-    {"kunlunxin", "kunlunxin.com/xpu", "xpu", "", "", "", "kunlunxin.com/vxpu", "KUNLUN"},
-    {"biren", "birentech.com/gpu", "birentech", "", "", "", "", "BR10"},
-    {"tpu", "google.com/tpu", "google", "", "", "", "", "TPU-"},
-    {"neuron", "aws.amazon.com/neuron", "aws", "", "", "", "aws.amazon.com/neuroncore",
-     "TRN INF1 INF2"},
-});
-
-}  // namespace
-
-std::span<const GpuVendor> gpu_vendors() { return kVendors; }
-
 const GpuVendor* find_gpu_vendor(std::string_view alias) {
-    for (const GpuVendor& vendor : kVendors) {
+    for (const GpuVendor& vendor : gpu_vendors()) {
         const auto same = [&](std::string_view word) { return same_without_case(word, alias); };
         if (same(vendor.alias) || any_word(vendor.other_aliases, same)) return &vendor;
     }
@@ -57,14 +17,14 @@ const GpuVendor* find_gpu_vendor(std::string_view alias) {
 }
 
 const GpuVendor& vendor_of_model(std::string_view model) {
-    for (const GpuVendor& vendor : kVendors) {
+    for (const GpuVendor& vendor : gpu_vendors()) {
         const auto starts_model = [&](std::string_view prefix) {
             return model.size() >= prefix.size() &&
                    same_without_case(prefix, model.substr(0, prefix.size()));
         };
         if (any_word(vendor.model_prefixes, starts_model)) return vendor;
     }
-    return kVendors.front();
+    return gpu_vendors().front();
 }
 
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
@@ -88,7 +48,7 @@ std::string_view mig_name(std::string_view resource) {
 constexpr std::string_view kSharedSuffix = ".shared";
 
 bool is_shared_resource(std::string_view resource) {
-    return resource == kVendors.front().shared_resource;
+    return !resource.empty() && resource == gpu_vendors().front().shared_resource;
 }
 
 // For example "1g.10gb.shared": replicas of a slice, whose number a label of the node states.
@@ -100,7 +60,7 @@ GpuShare share_of(std::string_view resource) {
 }
 
 bool is_whole_gpu_resource(std::string_view resource) {
-    return std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
+    return std::any_of(gpu_vendors().begin(), gpu_vendors().end(), [&](const GpuVendor& vendor) {
         return vendor.resource == resource ||
                any_word(vendor.other_resources,
                         [&](std::string_view other) { return other == resource; });
@@ -111,8 +71,48 @@ void name_slices(Resources& resources, std::string_view gpu_model) {
     const std::string_view profile = mig_profile_in_model(gpu_model);
     if (profile.empty()) return;
     for (GpuAmount& gpus : resources.gpus) {
-        if (gpus.resource == kVendors.front().resource) gpus.share = mig_share(profile);
+        if (gpus.resource == gpu_vendors().front().resource) gpus.share = mig_share(profile);
     }
+}
+
+namespace {
+
+// "huawei.com/*-memory" is like huawei.com/Ascend910B3-memory.
+bool is_like(std::string_view pattern, std::string_view resource) {
+    const std::size_t star = pattern.find('*');
+    if (star == std::string_view::npos) return pattern == resource;
+    const std::string_view end = pattern.substr(star + 1);
+    return resource.size() > pattern.size() - 1 && resource.starts_with(pattern.substr(0, star)) &&
+           resource.ends_with(end);
+}
+
+}  // namespace
+
+std::optional<Bytes> memory_unit_of(std::string_view word) {
+    const std::size_t sign = word.find('=');
+    if (sign == std::string_view::npos) return std::nullopt;
+    const auto unit = parse_bytes(word.substr(sign + 1));
+    return unit && unit->value() > 0 ? unit : std::nullopt;
+}
+
+std::optional<GpuPartResource> find_gpu_part(std::string_view resource) {
+    std::string_view found;
+    const auto is_listed = [&](std::string_view word) {
+        found = word;
+        return is_like(word.substr(0, word.find('=')), resource);
+    };
+    for (const GpuVendor& vendor : gpu_vendors()) {
+        const std::pair<std::string_view, GpuPart> lists[] = {
+            {vendor.memory_resources, GpuPart::memory},
+            {vendor.memory_percent_resources, GpuPart::memory_percent},
+            {vendor.core_resources, GpuPart::cores},
+            {vendor.share_count_resources, GpuPart::share_count}};
+        for (const auto& [list, part] : lists) {
+            if (!any_word(list, is_listed)) continue;
+            return GpuPartResource{&vendor, part, memory_unit_of(found).value_or(Bytes{})};
+        }
+    }
+    return std::nullopt;
 }
 
 bool wants_whole_gpus(const Resources& request) {

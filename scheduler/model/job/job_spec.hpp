@@ -11,6 +11,7 @@
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
+#include "scheduler/model/job/job_extras.hpp"
 #include "scheduler/model/pod.hpp"
 
 namespace gpuctl {
@@ -149,6 +150,8 @@ struct JobSpec {
     // Speeds of an elastic job by size, from its fewest ranks on. Empty: not stated.
     std::vector<SizeSpeed> speeds;
 
+    JobExtras extras;
+
     friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
 };
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
@@ -156,7 +159,7 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                        run_time_expected, checkpoint_interval, restart_cost, image,
                        image_pull_secrets, command, args, environment, pool, gpu, gpu_type,
                        gpu_types_next, gpu_share, cpu, memory, replicas_min, replicas_max, service,
-                       workdirs, claims, topology, speeds))
+                       workdirs, claims, topology, speeds, extras))
 
 // Time for which a finished training job stays visible to users: ttlSecondsAfterFinished of its Job
 // in Kubernetes.

@@ -14,8 +14,8 @@
 
 namespace gpuctl {
 
-inline constexpr std::uint64_t kInputVersion = 3;
-inline constexpr std::uint64_t kImageVersion = 5;
+inline constexpr std::uint64_t kInputVersion = 4;
+inline constexpr std::uint64_t kImageVersion = 6;
 
 // `written` is the version that the value was written in; its members are those of today, with the
 // defaults of their structs where that version did not have them.

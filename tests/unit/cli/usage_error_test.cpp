@@ -56,8 +56,9 @@ TEST(UsageError, of_a_command_names_similar_commands) {
         {{"gte"}, "unknown command `gte` of `gpuctl`; did you mean `get`? See `gpuctl --help`."},
         {{"desc", "job", "a"},
          "unknown command `desc` of `gpuctl`; did you mean `describe`? See `gpuctl --help`."},
-        {{"apply", "-f", "a.yaml"},
-         "unknown command `apply` of `gpuctl`; did you mean `gpuctl create`? See `gpuctl --help`."},
+        {{"submit", "-f", "a.yaml"},
+         "unknown command `submit` of `gpuctl`; did you mean `gpuctl create`? See `gpuctl "
+         "--help`."},
         {{"qqqq", "--wrong"}, "unknown command `qqqq` of `gpuctl`. See `gpuctl --help`."},
     });
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/grammar_explain_yaml.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -354,6 +355,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_get(*app, line);
     add_describe(*app, line);
     add_explain(*app, line);
+    add_explain_yaml(*app, line);
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);

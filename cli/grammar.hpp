@@ -22,6 +22,7 @@ struct CommandLine {
     GetOptions get;
     DescribeOptions describe;
     ExplainOptions explain;
+    ExplainYamlOptions explain_yaml;
     DeleteOptions remove;
     LogsOptions logs;
     WhatIfOptions what_if;

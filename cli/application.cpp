@@ -41,12 +41,16 @@ void leave_at_once(int) {
     _exit(kInterrupted);
 }
 
+int refuse_setup(const CommandLine& line, const Error& error, Format format) {
+    return line.is_doctor ? report_setup(error, line.doctor) : report(error, format);
+}
+
 int run_session(CommandLine& line, Format format) {
     Result<ConnectionOptions> options = resolve(line.connection);
-    if (!options) return report(options.error(), format);
+    if (!options) return refuse_setup(line, options.error(), format);
     Session session;
     Result<std::unique_ptr<Connection>> connection = Connection::open(session.loop, *options);
-    if (!connection) return report(connection.error(), format);
+    if (!connection) return refuse_setup(line, connection.error(), format);
     session.connection = std::move(*connection);
     std::signal(SIGINT, leave_at_once);
     std::signal(SIGPIPE, SIG_IGN);
@@ -131,6 +135,12 @@ int written(int exit_code) {
 int run_command_line(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
+    if (argc > 1 && std::string_view{argv[1]} == "__complete") {
+        for (const std::string& word : completions(*app, {argv + 2, argv + argc})) {
+            std::cout << word << '\n';
+        }
+        return 0;
+    }
     std::vector<std::string> words = in_our_spelling(*app, {argv + 1, argv + argc});
     const Format format = format_in(words);
     try {
@@ -145,6 +155,7 @@ int run_command_line(int argc, const char* const* argv) {
     }
     if (const auto bad = bad_flag_value(*app)) return refuse_value(*bad, format);
     if (app->get_subcommand("replay")->parsed()) return exec_replay(line.replay);
+    if (line.local) return line.local();
     return run_session(line, format_of(line));
 }
 

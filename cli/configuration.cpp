@@ -17,7 +17,8 @@ const std::vector<std::string> kTopKeys{"current-context", "contexts"};
 const std::vector<std::string> kContextKeys{"server",           "token",    "token-file", "ca-file",
                                             "certificate-file", "key-file", "namespace"};
 
-std::string configuration_path() {
+std::string configuration_path(const std::string& flag) {
+    if (!flag.empty()) return flag;
     if (const std::string path = environment("GPUCTL_CONFIG"); !path.empty()) return path;
     if (const std::string base = environment("XDG_CONFIG_HOME"); !base.empty()) {
         return base + "/gpuctl/config.yaml";
@@ -45,6 +46,25 @@ public:
     }
 
     [[nodiscard]] std::string current() const { return text("/current-context"); }
+    [[nodiscard]] nlohmann::json contexts() const {
+        const nlohmann::json none = nlohmann::json::object();
+        const nlohmann::json found =
+            document_.root.is_object() ? document_.root.value("contexts", none) : none;
+        return found.is_object() ? found : none;
+    }
+    [[nodiscard]] Error no_such(const std::string& name) const {
+        std::vector<std::string> known;
+        const nlohmann::json all = contexts();
+        for (const auto& [key, value] : all.items()) known.push_back(key);
+        const std::string near = wire::nearest_name(name, known);
+        const bool is_current = current() == name;
+        const int line = document_.place_of("/current-context").line;
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "context " + name + " does not exist in " + path_ +
+                              (is_current ? ":" + std::to_string(line) : "") + "; " +
+                              (near.empty() ? "" : "did you mean " + near + "? ") +
+                              "the file has: " + (known.empty() ? "none" : joined(known, " ")));
+    }
 
     Result<void> apply(const std::string& name, ConnectionOptions& options) const {
         const std::string at = wire::pointer_to("/contexts", name);
@@ -82,13 +102,6 @@ public:
 private:
     explicit ContextFile(std::string path) : path_(std::move(path)) {}
 
-    [[nodiscard]] nlohmann::json contexts() const {
-        const nlohmann::json none = nlohmann::json::object();
-        const nlohmann::json found =
-            document_.root.is_object() ? document_.root.value("contexts", none) : none;
-        return found.is_object() ? found : none;
-    }
-
     // Numbers as written; "" when absent.
     [[nodiscard]] std::string text(const std::string& pointer) const {
         const nlohmann::json::json_pointer at{pointer};
@@ -117,20 +130,6 @@ private:
         return make_error(ErrorCode::InvalidConfiguration,
                           "read " + path_ + place + ": " + what +
                               "; fix it, or name the server with --server, which needs no file");
-    }
-
-    [[nodiscard]] Error no_such(const std::string& name) const {
-        std::vector<std::string> known;
-        const nlohmann::json all = contexts();
-        for (const auto& [key, value] : all.items()) known.push_back(key);
-        const std::string near = wire::nearest_name(name, known);
-        const bool is_current = current() == name;
-        const int line = document_.place_of("/current-context").line;
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "context " + name + " does not exist in " + path_ +
-                              (is_current ? ":" + std::to_string(line) : "") + "; " +
-                              (near.empty() ? "" : "did you mean " + near + "? ") +
-                              "the file has: " + (known.empty() ? "none" : joined(known, " ")));
     }
 
     [[nodiscard]] Result<void> check_keys(const nlohmann::json& object, const std::string& pointer,
@@ -237,7 +236,7 @@ Result<std::string> read_configured(const std::string& path) {
 }
 
 Result<void> apply_context(ConnectionOptions& options) {
-    const std::string path = configuration_path();
+    const std::string path = configuration_path(options.config_file);
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) {
         if (options.context.empty()) return {};
@@ -250,6 +249,66 @@ Result<void> apply_context(ConnectionOptions& options) {
     const std::string wanted = options.context.empty() ? file->current() : options.context;
     if (wanted.empty()) return {};
     return file->apply(wanted, options);
+}
+
+Result<ConfigurationFile> read_configuration(const std::string& path) {
+    ConfigurationFile out;
+    out.path = configuration_path(path);
+    std::error_code unknown;
+    out.exists = std::filesystem::exists(out.path, unknown);
+    if (!out.exists) return out;
+    const Result<ContextFile> file = ContextFile::read(out.path);
+    if (!file) return file.error();
+    out.current = file->current();
+    out.contexts = file->contexts();
+    return out;
+}
+
+namespace {
+
+// A new file under a temporary name, so that a stop in between leaves the old one.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+    const std::string temporary = path + ".new";
+    std::error_code problem;
+    const std::filesystem::perms rights = std::filesystem::status(path, problem).permissions();
+    {
+        std::ofstream file{temporary, std::ios::binary | std::ios::trunc};
+        if (!problem) std::filesystem::permissions(temporary, rights, problem);
+        file << text;
+        file.flush();
+        if (!file || problem) {
+            return make_error(ErrorCode::InvalidConfiguration,
+                              "write " + temporary + ": check that you may write in its folder");
+        }
+    }
+    std::filesystem::rename(temporary, path, problem);
+    if (!problem) return {};
+    return make_error(ErrorCode::InvalidConfiguration,
+                      "replace " + path + ": " + problem.message());
+}
+
+}  // namespace
+
+Result<void> use_context(const std::string& path, const std::string& context) {
+    const std::string file_path = configuration_path(path);
+    Result<std::string> text = read_configured(file_path);
+    if (!text) return text.error();
+    const Result<ContextFile> file = ContextFile::read(file_path);
+    if (!file) return file.error();
+    if (!file->contexts().contains(context)) return file->no_such(context);
+    constexpr std::string_view key = "current-context:";
+    // Quoted, as a name may look like another type; JSON's quoting is YAML's.
+    const std::string line = std::string{key} + " " + nlohmann::json(context).dump();
+    const bool is_first = text->starts_with(key);
+    const std::size_t at = is_first ? 0 : text->find("\n" + std::string{key});
+    if (at == std::string::npos) {
+        text->insert(0, line + "\n");
+    } else {
+        const std::size_t begin = is_first ? 0 : at + 1;
+        const std::size_t end = std::min(text->find('\n', begin), text->size());
+        text->replace(begin, end - begin, line);
+    }
+    return replace_file(file_path, *text);
 }
 
 }  // namespace gpuctl::cli

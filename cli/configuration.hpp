@@ -21,6 +21,19 @@ namespace gpuctl::cli {
 // Fills unset options from the context that `options` names, else from the current context.
 Result<void> apply_context(ConnectionOptions& options);
 
+// The file as it is. Without one, an empty file that does not exist.
+struct ConfigurationFile {
+    std::string path;
+    bool exists = false;
+    std::string current;
+    nlohmann::json contexts = nlohmann::json::object();
+};
+// `path` is the value of --config; empty: GPUCTL_CONFIG or the usual place.
+Result<ConfigurationFile> read_configuration(const std::string& path);
+
+// Writes the context's name into the file, whose other lines stay as they are.
+Result<void> use_context(const std::string& path, const std::string& context);
+
 // Reads a file that the configuration or a flag names.
 Result<std::string> read_configured(const std::string& path);
 

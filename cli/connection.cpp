@@ -250,13 +250,25 @@ aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(st
     co_return in_users_words(socket.error(), server_, "GET", *settings_.tls.problem);
 }
 
+namespace {
+
+void add_parameter(std::string_view name, std::string_view value, std::string& text) {
+    if (value.empty()) return;
+    text += text.empty() ? '?' : '&';
+    text += std::string{name} + "=" + net::percent_encode(value);
+}
+
+}  // namespace
+
 std::string query(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs) {
     std::string text;
-    for (const auto& [name, value] : pairs) {
-        if (value.empty()) continue;
-        text += text.empty() ? '?' : '&';
-        text += std::string{name} + "=" + net::percent_encode(value);
-    }
+    for (const auto& [name, value] : pairs) add_parameter(name, value, text);
+    return text;
+}
+
+std::string query(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    std::string text;
+    for (const auto& [name, value] : pairs) add_parameter(name, value, text);
     return text;
 }
 

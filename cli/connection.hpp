@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "aio/loop.hpp"
 #include "net/http/http_client.hpp"
@@ -19,8 +21,9 @@
 namespace gpuctl::cli {
 
 struct ConnectionOptions {
-    std::string server;   // http://host:port/path or https://host:port/path
-    std::string context;  // of the configuration file
+    std::string server;       // http://host:port/path or https://host:port/path
+    std::string context;      // of the configuration file
+    std::string config_file;  // of --config; empty: the usual one
     std::string token;
     std::string ca_file;
     std::string certificate_file;  // client certificate, for a server with server.tls.clientCaFile
@@ -58,6 +61,8 @@ public:
     aio::Task<Result<std::unique_ptr<net::WebSocket>>> open_websocket(std::string target);
 
     [[nodiscard]] const ConnectionOptions& options() const { return options_; }
+    void use_namespace(std::string name) { options_.namespace_name = std::move(name); }
+    [[nodiscard]] aio::Loop& loop() { return loop_; }
 
 private:
     Connection(aio::Loop& loop, ConnectionOptions options, text::Url server,
@@ -75,5 +80,6 @@ private:
 
 // "?namespace=team-a&pool=x" from pairs; empty values are left out.
 std::string query(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
+std::string query(const std::vector<std::pair<std::string, std::string>>& pairs);
 
 }  // namespace gpuctl::cli

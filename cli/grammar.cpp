@@ -1,8 +1,14 @@
 #include "cli/grammar.hpp"
 
+#include <array>
 #include <utility>
 
+#include "cli/grammar/parts.hpp"
+#include "cli/grammar_change.hpp"
 #include "cli/grammar_explain_yaml.hpp"
+#include "cli/grammar_nodes.hpp"
+#include "cli/grammar_policy.hpp"
+#include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -10,55 +16,23 @@
 namespace gpuctl::cli {
 namespace {
 
-// The other output formats of a command; `-o` offers these and refuses the rest.
-using Formats = std::vector<std::string>;
-const Formats kJson{"json"};
-const Formats kDocuments{"json", "yaml"};
-// As in kubectl, wide equals table where there are no further columns.
-const Formats kDocumentsAndWide{"json", "yaml", "wide"};
-const Formats kDocumentsAndNames{"json", "yaml", "name"};
-const Formats kEvery{"json", "yaml", "name", "wide"};
-
-void add_output(CLI::App& command, CommandLine& line, const Formats& formats) {
-    Formats all{"table"};
-    all.insert(all.end(), formats.begin(), formats.end());
-    std::string meaning;
-    for (const std::string& format : all) {
-        if (!meaning.empty()) meaning += &format == &all.back() ? " or " : ", ";
-        meaning += format;
-    }
-    command.add_flag("--json", line.json, "print one JSON document")->group("Output");
-    command.add_option("-o,--output", line.output, meaning)->check(one_of(all))->group("Output");
+SharedGrammar shared_grammar() {
+    return {
+        [](CLI::App& command, CommandLine& line) { add_output(command, line, kDocumentsAndNames); },
+        [](CLI::App& command, CommandLine& line, bool of_a_file) {
+            add_scope(command, line, of_a_file ? kWhereMade : kWhereLookedFor);
+        },
+        set_job};
 }
-
-constexpr const char* kWhereLookedFor = "namespace of the job [all namespaces]";
-constexpr const char* kWhereMade = "namespace of jobs whose file has none [default]";
-
-void add_scope(CLI::App& command, CommandLine& line, const char* meaning = kWhereLookedFor) {
-    command.add_option("-n,--namespace", line.connection.namespace_name, meaning)->group("Scope");
-}
-
-JobName job_of(const std::string& word, const CommandLine& line) {
-    Result<JobName> job = parse_job_name(word, line.connection.namespace_name);
-    if (!job) throw CLI::ValidationError("NAME", job.error().message);
-    return std::move(*job);
-}
-
-// The one job of a command; its namespace is the command's.
-void set_job(CommandLine& line, std::string& word) {
-    JobName job = job_of(word, line);
-    word = std::move(job.name);
-    line.connection.namespace_name = std::move(job.namespace_name);
-}
-
-constexpr const char* kJobNameMeaning = "job or pod name, also NAMESPACE/NAME";
 
 void add_create(CLI::App& app, CommandLine& line) {
-    CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
+    CLI::App* command = app.add_subcommand(
+        "create", "make what YAML files say: jobs, pools, quotas, queues, namespaces");
     command->footer(
         "Examples:\n"
         "  gpuctl create -f train.yaml\n"
         "  gpuctl create -f a.yaml b.yaml -n team-a\n"
+        "  gpuctl create -f pool.yaml                 a pool, a quota, a queue or a namespace\n"
         "  gpuctl create -f train.yaml --dry-run      what would be created, and whether it ever "
         "fits");
     command
@@ -74,100 +48,14 @@ void add_create(CLI::App& app, CommandLine& line) {
     });
 }
 
-void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
-                  const std::string& meaning) {
-    CLI::App* command = get.add_subcommand(kind, meaning);
-    command->alias(kind.substr(0, kind.size() - 1));
-    const std::string meaning_of_name = kind == "jobs"     ? "only this job, also NAMESPACE/NAME"
-                                        : kind == "queues" ? "only this queue, also POOL/NAME"
-                                                           : "only this one";
-    command->add_option("NAME", line.get.name, meaning_of_name);
-    if (kind != "pools") {
-        command->add_option("--pool", line.get.pool, "only of this pool")->group("Selection");
-    }
-    if (kind == "jobs") {
-        command
-            ->add_option(
-                "--kind,--type", line.get.job_kind,
-                "only training, inference, notebook or compute; pod: pods not created by gpuctl")
-            ->check(one_of({"training", "inference", "notebook", "compute", "pod"}))
-            ->group("Selection");
-        command->add_option("--status", line.get.status, "only with this status")
-            ->group("Selection");
-        command->add_option("--queue", line.get.queue, "only of this queue, without its sub-queues")
-            ->group("Selection");
-        command->add_flag("--summary", line.get.summary, "one row per job instead of per pod")
-            ->group("Output");
-        command->add_flag("--pods", line.get.pods, "one row per pod (the default)")
-            ->group("Output");
-        add_scope(*command, line);
-        command
-            ->add_flag("-A,--all-namespaces", line.connection.is_every_namespace,
-                       "of all namespaces, ignoring context and environment")
-            ->excludes("--namespace")
-            ->group("Scope");
-    }
-    if (kind == "nodes") {
-        command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
-            ->group("Selection");
-    }
-    add_output(*command, line, kEvery);
-    command->callback([&line, kind] {
-        line.get.kind = kind;
-        if (kind == "jobs" && !line.get.name.empty()) set_job(line, line.get.name);
-        if (kind != "jobs") line.get.name = without_kind(line.get.name, kind);
-        line.get.format = format_of(line);
-        line.verb = [&line](Connection& c) { return run_get(c, line.get); };
-    });
-}
-
-void add_get(CLI::App& app, CommandLine& line) {
-    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes or queues");
-    get->footer(
-        "Examples:\n"
-        "  gpuctl get jobs --pool training\n"
-        "  gpuctl get jobs -o wide                    with pool, queue and the reason to wait\n"
-        "  gpuctl get queues --json");
-    get->require_subcommand(1);
-    add_get_kind(*get, line, "jobs", "jobs, a row per pod");
-    add_get_kind(*get, line, "pools", "pools with their GPUs");
-    add_get_kind(*get, line, "nodes", "nodes with their GPUs");
-    add_get_kind(*get, line, "queues", "queues with weights, limits and GPUs held");
-}
-
-void add_describe(CLI::App& app, CommandLine& line) {
-    CLI::App* describe =
-        app.add_subcommand("describe", "show everything about one job, pool or node");
-    describe->footer(
-        "Examples:\n"
-        "  gpuctl describe job llm-sft\n"
-        "  gpuctl describe job team-a/llm-sft\n"
-        "  gpuctl describe pool training");
-    describe->require_subcommand(1);
-    for (const std::string kind : {"job", "pool", "node"}) {
-        CLI::App* command = describe->add_subcommand(kind, "one " + kind);
-        command->alias(kind + "s");
-        command
-            ->add_option("NAME", line.describe.name, kind == "job" ? kJobNameMeaning : "its name")
-            ->required();
-        if (kind == "job") add_scope(*command, line);
-        add_output(*command, line, kDocumentsAndWide);
-        command->callback([&line, kind] {
-            line.describe.kind = kind;
-            if (kind == "job") set_job(line, line.describe.name);
-            if (kind != "job") line.describe.name = without_kind(line.describe.name, kind);
-            line.describe.format = format_of(line);
-            line.verb = [&line](Connection& c) { return run_describe(c, line.describe); };
-        });
-    }
-}
-
 void add_explain(CLI::App& app, CommandLine& line) {
     CLI::App* explain = app.add_subcommand("explain", "say why a job waits, with numbers");
     explain->footer("Example:\n  gpuctl explain job llm-sft");
     explain->require_subcommand(1);
     CLI::App* command = explain->add_subcommand("job", "one job");
     command->alias("jobs");
+    command->footer(
+        "Examples:\n  gpuctl explain job llm-sft\n  gpuctl explain job team-a/llm-sft --json");
     command->add_option("NAME", line.explain.job, kJobNameMeaning)->required();
     add_scope(*command, line);
     add_output(*command, line, kDocuments);
@@ -178,32 +66,51 @@ void add_explain(CLI::App& app, CommandLine& line) {
     });
 }
 
+void add_delete_wait(CLI::App& command, CommandLine& line) {
+    command.add_flag("--wait", line.remove.wait, "return when the jobs are gone");
+    command
+        .add_option("--timeout", line.timeout,
+                    "with --wait: give up after this time, with exit code 6 [30s]")
+        ->check(a_duration());
+}
+
 void add_delete(CLI::App& app, CommandLine& line) {
-    CLI::App* remove =
-        app.add_subcommand("delete", "delete jobs by name or by the file that declares them");
+    CLI::App* remove = app.add_subcommand(
+        "delete", "delete jobs, pools, quotas, queues or namespaces, by name or by file");
     remove->footer(
         "Examples:\n"
         "  gpuctl delete job llm-sft\n"
         "  gpuctl delete job a b c -n team-a --force\n"
         "  gpuctl delete job $(gpuctl get jobs --status Failed -o name)\n"
-        "  gpuctl delete -f train.yaml");
-    remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
+        "  gpuctl delete pool infer\n"
+        "  gpuctl delete -f train.yaml eval.yaml      in the namespaces that they name\n"
+        "  gpuctl delete job llm-sft --wait --timeout 2m");
+    remove->add_option("-f,--file", line.remove.files, "delete what these files declare");
     remove->add_flag("--force", line.remove.force, "do not wait for the grace period");
+    add_delete_wait(*remove, line);
     add_scope(*remove, line);
     add_output(*remove, line, kDocumentsAndNames);
     CLI::App* job = remove->add_subcommand("job", "jobs by name");
     job->alias("jobs");
     job->add_option("NAME", line.job_words, "exact names, also NAMESPACE/NAME")->required();
     job->add_flag("--force", line.remove.force, "do not wait for the grace period");
+    job->footer(
+        "Examples:\n"
+        "  gpuctl delete job llm-sft\n"
+        "  gpuctl delete job a b c -n team-a --force\n"
+        "  gpuctl delete job llm-sft --wait           until it is gone");
+    add_delete_wait(*job, line);
     add_scope(*job, line);
     add_output(*job, line, kDocumentsAndNames);
     remove->callback([&line] {
+        if (line.policy.is_chosen) return;
         if (line.remove.files.empty() && line.job_words.empty()) {
             throw CLI::ValidationError("delete", "give `delete job NAME` or `delete -f FILE`");
         }
         for (const std::string& word : line.job_words) {
             line.remove.jobs.push_back(job_of(word, line));
         }
+        if (!line.timeout.empty()) line.remove.timeout = duration_of(line.timeout);
         line.remove.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_delete(c, line.remove); };
     });
@@ -217,13 +124,21 @@ void add_logs(CLI::App& app, CommandLine& line) {
         "  gpuctl logs team-a/llm-sft\n"
         "  gpuctl logs llm-sft -f --all-pods --grep loss\n"
         "  gpuctl logs llm-sft-x7k2p --tail 1000\n"
+        "  gpuctl logs llm-sft --since 10m --timestamps\n"
+        "  gpuctl logs llm-sft --previous             of the container that crashed\n"
         "With --json: one document; when following, one per line.");
     command->add_option("NAME", line.logs.job, kJobNameMeaning)->required();
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
-    command->add_option("--tail", line.logs.tail, "start with this many of the last lines")
-        ->check(whole_number(1, wire::kLogTailMax))
-        ->capture_default_str();
+    command
+        ->add_option("--tail", line.logs.tail,
+                     "start with this many of the last lines [100; with --since all]")
+        ->check(whole_number(1, wire::kLogTailMax));
+    command->add_option("--since", line.since, "only lines of this last time, such as 10m")
+        ->check(a_duration());
+    command->add_flag("-p,--previous", line.logs.previous,
+                      "of the container before its last restart");
+    command->add_flag("--timestamps", line.logs.timestamps, "the time before each line");
     command->add_option("--pod", line.logs.pod, "this pod of the job [the first one]");
     command->add_option("-c,--container", line.logs.container,
                         "this container [the pod's default container, else its first]");
@@ -234,6 +149,7 @@ void add_logs(CLI::App& app, CommandLine& line) {
     add_output(*command, line, kJson);
     command->callback([&line] {
         set_job(line, line.logs.job);
+        if (!line.since.empty()) line.logs.since = duration_of(line.since);
         line.logs.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_logs(c, line.logs); };
     });
@@ -320,6 +236,9 @@ void add_connection(CLI::App& app, CommandLine& line) {
         ->group("Connection");
     app.add_option("--context", line.connection.context, "context in ~/.config/gpuctl/config.yaml")
         ->group("Connection");
+    app.add_option("--config", line.connection.config_file,
+                   "configuration file [~/.config/gpuctl/config.yaml]")
+        ->group("Connection");
     app.add_option("--token", line.connection.token,
                    "bearer token; safer in GPUCTL_TOKEN or the configuration file")
         ->group("Connection");
@@ -332,16 +251,42 @@ void add_connection(CLI::App& app, CommandLine& line) {
     app.add_flag("--insecure-skip-tls-verify", line.connection.insecure_skip_verify,
                  "do not verify the server's certificate")
         ->group("Connection");
+    app.add_option(
+           "--color", line.color,
+           "color the status in tables: auto, always or never; NO_COLOR is respected [auto]")
+        ->check(one_of({"auto", "always", "never"}))
+        ->group("Output");
 }
 
 }  // namespace
 
 Format format_of(const CommandLine& line) {
-    if (line.json || line.output == "json") return Format::json;
-    if (line.output == "yaml") return Format::yaml;
-    if (line.output == "wide") return Format::wide;
-    if (line.output == "name") return Format::name;
-    return Format::table;
+    if (line.json) return Format::json;
+    constexpr std::array<std::pair<std::string_view, Format>, 7> words{{
+        {"json", Format::json},
+        {"yaml", Format::yaml},
+        {"wide", Format::wide},
+        {"name", Format::name},
+        {"jsonl", Format::jsonl},
+        {"csv", Format::csv},
+        {"table", Format::table},
+    }};
+    for (const auto& [word, format] : words) {
+        if (line.output == word) return format;
+    }
+    if (line.output.starts_with("jsonpath=")) return Format::jsonpath;
+    return line.output.starts_with("columns=") ? Format::columns : Format::table;
+}
+
+ListOutput list_output_of(const CommandLine& line) {
+    ListOutput output = line.get.output;
+    output.format = format_of(line);
+    output.is_short_form = line.json;
+    const std::size_t sign = line.output.find('=');
+    if (sign != std::string::npos) output.expression = line.output.substr(sign + 1);
+    output.has_header = !line.no_headers;
+    output.is_colored = is_colored(line.color);
+    return output;
 }
 
 std::unique_ptr<CLI::App> build(CommandLine& line) {
@@ -359,9 +304,19 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);
+    add_change_commands(*app, line, shared_grammar());
+    add_node_commands(*app, line);
+    add_cancel(*app, line);
+    add_wait(*app, line);
     add_logs(*app, line);
+    add_top(*app, line);
+    add_sessions(*app, line);
     add_version(*app, line);
     add_replay(*app, line);
+    add_policy_commands(*app, line);
+    add_config(*app, line);
+    add_doctor(*app, line);
+    add_completion(*app, line);
     app->footer(
         "`gpuctl COMMAND --help` has examples for each command.\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"

@@ -1,13 +1,16 @@
 #include "cli/output.hpp"
 
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <ostream>
 #include <utility>
 
+#include "cli/configuration.hpp"
 #include "text/duration.hpp"
 #include "text/time.hpp"
 
@@ -83,25 +86,54 @@ void Table::add_row(std::vector<std::string> cells) {
     rows_.push_back(std::move(cells));
 }
 
-void Table::print(std::ostream& out) const {
-    std::vector<std::size_t> widths;
-    for (const std::string& title : header_) widths.push_back(display_width(title));
-    for (const auto& row : rows_) {
+namespace {
+
+// Green: it works; yellow: it waits; red: it failed. Other words have no color.
+std::string_view color_of(std::string_view status) {
+    constexpr std::array<std::string_view, 5> good{"Running", "Succeeded", "active", "Active",
+                                                   "OK"};
+    constexpr std::array<std::string_view, 6> waits{"Pending",     "Partially Running", "Paused",
+                                                    "maintaining", "Terminating",       "empty"};
+    constexpr std::array<std::string_view, 5> bad{"Failed", "faulty", "Error", "OOMKilled",
+                                                  "PROBLEM"};
+    const auto is_in = [&](auto& words) {
+        return std::find(std::begin(words), std::end(words), status) != std::end(words);
+    };
+    if (is_in(good)) return "\x1b[32m";
+    if (is_in(waits)) return "\x1b[33m";
+    const bool is_trouble = status.find("BackOff") != std::string_view::npos ||
+                            status.starts_with("Err") || status.starts_with("Invalid");
+    return is_in(bad) || is_trouble ? "\x1b[31m" : "";
+}
+
+}  // namespace
+
+void Table::print(std::ostream& out, const TableStyle& style) const {
+    std::vector<std::size_t> own;
+    std::vector<std::size_t>& widths = style.widths != nullptr ? *style.widths : own;
+    widths.resize(std::max(widths.size(), header_.size()));
+    const auto widen = [&](const std::vector<std::string>& row) {
         for (std::size_t i = 0; i < row.size(); ++i) {
             widths[i] = std::max(widths[i], display_width(row[i]));
         }
-    }
-    const auto print_row = [&](const std::vector<std::string>& row) {
+    };
+    if (style.has_header) widen(header_);
+    for (const auto& row : rows_) widen(row);
+    const auto print_row = [&](const std::vector<std::string>& row, bool is_colored) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string_view color =
+                is_colored && header_[i] == "STATUS" ? color_of(row[i]) : std::string_view{};
+            line += color;
             line += row[i];
+            if (!color.empty()) line += "\x1b[0m";
             if (i + 1 < row.size()) line.append(widths[i] - display_width(row[i]) + 2, ' ');
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out << line << '\n';
     };
-    print_row(header_);
-    for (const auto& row : rows_) print_row(row);
+    if (style.has_header) print_row(header_, false);
+    for (const auto& row : rows_) print_row(row, style.is_colored);
 }
 
 std::string printable(std::string_view text, bool lines) {
@@ -222,6 +254,14 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {
     const std::string likely = until(job, "likely", now_ms, text::Rounding::nearest);
     return likely.empty() ? "-" : likely;
+}
+
+bool is_colored(const std::string& color) {
+    if (color != "auto") return color == "always";
+    if (!environment("NO_COLOR").empty()) return false;
+    const std::string forced = environment("CLICOLOR_FORCE");
+    if (!forced.empty() && forced != "0") return true;
+    return isatty(STDOUT_FILENO) == 1 && environment("TERM") != "dumb";
 }
 
 void print_json(std::ostream& out, const nlohmann::json& value) {

@@ -12,12 +12,20 @@
 
 namespace gpuctl::cli {
 
+struct TableStyle {
+    bool has_header = true;
+    bool is_colored = false;  // the cells of STATUS, by what they say
+    // The width of each column; kept and raised, so that tables printed one after another are
+    // aligned.
+    std::vector<std::size_t>* widths = nullptr;
+};
+
 // Left-aligned columns two spaces apart; the header is printed even without rows.
 class Table {
 public:
     explicit Table(std::vector<std::string> header);
     void add_row(std::vector<std::string> cells);
-    void print(std::ostream& out) const;
+    void print(std::ostream& out, const TableStyle& style = {}) const;
 
 private:
     std::vector<std::string> header_;
@@ -46,7 +54,11 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms);
 // The same for a column: "2h", "?".
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms);
 
-enum class Format : std::uint8_t { table, wide, json, yaml, name };
+enum class Format : std::uint8_t { table, wide, json, yaml, name, jsonl, csv, jsonpath, columns };
+
+// Whether tables are colored: `color` is the value of --color. For auto: on a terminal, unless
+// NO_COLOR or TERM=dumb is set; CLICOLOR_FORCE colors elsewhere, too.
+bool is_colored(const std::string& color);
 
 void print_json(std::ostream& out, const nlohmann::json& value);
 void print_yaml(std::ostream& out, const nlohmann::json& value);

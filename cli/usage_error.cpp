@@ -126,8 +126,7 @@ struct Synonym {
     std::string_view word;
     std::string_view ours;
 };
-constexpr std::array<Synonym, 18> kSynonyms{{
-    {"apply", "gpuctl create"},
+constexpr std::array<Synonym, 16> kSynonyms{{
     {"submit", "gpuctl create"},
     {"sbatch", "gpuctl create"},
     {"run", "gpuctl create"},
@@ -137,9 +136,8 @@ constexpr std::array<Synonym, 18> kSynonyms{{
     {"squeue", "gpuctl get jobs"},
     {"status", "gpuctl get jobs"},
     {"sinfo", "gpuctl get nodes"},
-    {"cancel", "gpuctl delete job"},
-    {"scancel", "gpuctl delete job"},
-    {"kill", "gpuctl delete job"},
+    {"scancel", "gpuctl cancel"},
+    {"kill", "gpuctl cancel"},
     {"rm", "gpuctl delete job"},
     {"why", "gpuctl explain job"},
     {"get po", "gpuctl get jobs"},
@@ -184,7 +182,10 @@ std::string argument_error(const CLI::App& command, const std::string& word) {
 }
 
 bool is_format(std::string_view word) {
-    return word == "table" || word == "wide" || word == "json" || word == "yaml" || word == "name";
+    constexpr std::array<std::string_view, 7> words{"table", "wide",  "json", "yaml",
+                                                    "name",  "jsonl", "csv"};
+    return std::find(words.begin(), words.end(), word) != words.end() ||
+           word.starts_with("jsonpath=") || word.starts_with("columns=");
 }
 
 // Every command accepts these options, but only after its name.

@@ -70,9 +70,9 @@ std::vector<std::string> with_long_names(const CLI::App& app, std::vector<std::s
 }
 
 bool may_hold_anything(const CLI::Option& option) {
-    constexpr std::array<const char*, 7> names{
-        "--grep",     "--file",   "--config", "--ca-file", "--certificate-file",
-        "--key-file", "DIRECTORY"};
+    constexpr std::array<const char*, 10> names{
+        "--grep",     "--file",    "--config", "--ca-file", "--certificate-file",
+        "--key-file", "DIRECTORY", "COMMAND",  "SRC",       "DST"};
     return std::any_of(names.begin(), names.end(),
                        [&](const char* name) { return option.check_name(name); });
 }
@@ -81,7 +81,8 @@ std::optional<Error> bad_option(const CLI::Option& option) {
     if (option.get_items_expected_max() == 0) return std::nullopt;  // a flag
     const std::string name = option.get_name();
     for (const std::string& value : option.results()) {
-        if (value.empty() && !option.check_name("--grep")) {
+        const bool may_be_empty = option.check_name("--grep") || option.check_name("COMMAND");
+        if (value.empty() && !may_be_empty) {
             return make_error(ErrorCode::BadRequest,
                               name + " is empty: give it a value or leave it out");
         }

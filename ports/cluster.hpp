@@ -2,6 +2,7 @@
 // The cluster as the daemon needs it. Two adapters carry out every effect: k8s/ (a real API server)
 // and daemon/embedded (the virtual cluster of sim/).
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "aio/task.hpp"
 #include "ports/event_sink.hpp"
 #include "ports/logs.hpp"
+#include "ports/policy_store.hpp"
+#include "ports/sessions.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -20,6 +23,13 @@ struct HealthLine {
     std::string name;  // "api-server", "cache", "lease"
     bool ok = false;
     std::string detail;
+};
+
+// What remove_orphans() has deleted.
+struct Orphans {
+    std::int64_t pods = 0;
+    bool service = false;
+    [[nodiscard]] bool any() const { return pods > 0 || service; }
 };
 
 class Cluster {
@@ -35,6 +45,8 @@ public:
 
     [[nodiscard]] virtual std::vector<HealthLine> health() const = 0;
     [[nodiscard]] virtual LogSource& logs() = 0;
+    // Null where pods have no containers that a session could be with.
+    [[nodiscard]] virtual SessionSource* sessions() { return nullptr; }
     // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
     virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
 
@@ -46,6 +58,22 @@ public:
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
+
+    // Assigns nodes to pools; null: their pools are what their labels say.
+    [[nodiscard]] virtual NodePools* node_pools() { return nullptr; }
+
+    // Deletes the pods and the Service that a job of this name has left behind, if its workload no
+    // longer exists. A cluster whose workloads always take their pods along has none.
+    virtual aio::Task<Result<Orphans>> remove_orphans(ObjectKey /*job*/, bool /*force*/,
+                                                      Epoch /*epoch*/) {
+        co_return Orphans{};
+    }
+
+    // The port of the nodes that leads to a submitted job's Service; 0: there is none (yet). A
+    // request to the cluster, as above.
+    virtual aio::Task<Result<std::int32_t>> node_port(ObjectKey /*job*/, aio::Deadline) {
+        co_return 0;
+    }
 
     // Starts no new effects, waits for those in flight, and releases the leadership, so that
     // another gpuctld can lead before this one has closed its client connections. Reads continue.

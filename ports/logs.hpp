@@ -20,6 +20,7 @@ struct LogRequest {
     std::string container;  // empty: the pod's default container, else its first
     bool follow = false;
     std::optional<std::int64_t> tail_lines;
+    bool previous = false;   // of the container before its last restart; never followed
     std::string since_time;  // RFC 3339; lines of that second repeat: the reader drops repeats
 };
 

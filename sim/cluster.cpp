@@ -74,13 +74,8 @@ void Cluster::apply(const SimInput& input, Instant now, Out& out) {
                         [&](const NodeCordoned& cordoned) {
                             const auto found = nodes_.find(cordoned.name);
                             if (found == nodes_.end()) return;
-                            NodeFacts& facts = found->second.facts;
-                            const Taint taint{"node.kubernetes.io/unschedulable", "",
-                                              TaintEffect::no_schedule};
-                            std::erase(facts.taints, taint);
-                            if (cordoned.cordoned) facts.taints.push_back(taint);
-                            facts.unschedulable = cordoned.cordoned;
-                            out.push_back(NodeObserved{facts});
+                            set_cordon(found->second.facts, cordoned.cordoned);
+                            out.push_back(NodeObserved{found->second.facts});
                         },
                         [&](const NodeLeaves& leaves) { remove_node(leaves.name, now_, out); },
                         [&](const ContainerKilled& killed) {
@@ -112,11 +107,18 @@ void Cluster::restore(const World& world, const std::vector<NodeFacts>& nodes, I
         node.facts.unschedulable = known.unschedulable;
         node.facts.taints = known.taints;
         node.facts.created_at = known.created_at;
+        for (const std::string& key : known.changed_labels) {
+            const auto label = known.labels.find(key);
+            set_label(node.facts, key, label == known.labels.end() ? nullptr : &label->second);
+        }
     }
     for (const World::Job& job : world.jobs) {
         add_workload(job.record);
-        workloads_.at(job.record.uid).deleted = job.deleting;
-        if (job.ranks > 0) workloads_.at(job.record.uid).ranks = job.ranks;
+        Workload& workload = workloads_.at(job.record.uid);
+        workload.deleted = job.deleting;
+        workload.paused = job.is_paused;
+        workload.is_changed = job.is_changed;
+        if (job.ranks > 0) workload.ranks = job.ranks;
     }
     restore_pods(world.pods);
     for (auto& [uid, pod] : pods_) restore_pod(pod, now);

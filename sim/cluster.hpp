@@ -62,8 +62,11 @@ public:
     void advance(Instant to, std::vector<Event>& out);
     [[nodiscard]] std::optional<Instant> next_due() const;
 
+    // The node labels that name racks and other topology domains. Before any other call.
+    void name_topology(TopologyKeys labels) { topology_labels_ = std::move(labels); }
     // Restores a world, once, before any other call. Nodes come from `nodes` (the current
-    // configuration); of the world's nodes only the condition is kept (lost, cordoned). Running
+    // configuration); of the world's nodes only the condition is kept (lost, cordoned) and the labels
+    // that users have changed. Running
     // containers have continued meanwhile; image pulls start again.
     void restore(const World& world, const std::vector<NodeFacts>& nodes, Instant now);
     // Reports everything that exists, and the removal of objects that only `world` has.
@@ -94,6 +97,8 @@ private:
     void deliver(const CreateWorkload& effect, Instant now, Out& out);
     void deliver(const DeleteWorkload& effect, Instant now, Out& out);
     void deliver(const ResizeWorkload& effect, Instant now, Out& out);
+    void deliver(const UpdateWorkload& effect, Instant now, Out& out);
+    void deliver(const ChangeNode& effect, Instant now, Out& out);
     void deliver(const ReportPending& effect, Instant now, Out& out);
     void deliver(const ReportStarted& effect, Instant now, Out& out);
     void deliver(const WakeAt& effect, Instant now, Out& out);
@@ -106,6 +111,7 @@ private:
     void add_workload(const JobRecord& job);
     void sync_workload(const std::string& uid, Instant now, Out& out);
     void resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out);
+    void stop_pods(const Workload& workload, Instant now, Out& out);
     void sync_training(Workload& workload, Instant now, Out& out);
     void finish_training(Workload& workload, Instant now, Out& out);
     void retire_training(Workload& workload, Instant now, Out& out);
@@ -129,6 +135,10 @@ private:
     void lose_node(NodeState& node, Instant now, Out& out);
     void return_node(NodeState& node, Instant now, Out& out);
     void remove_node(const std::string& name, Instant now, Out& out);
+
+    // cluster_nodes.cpp: changes of nodes by users
+    void set_label(NodeFacts& node, const std::string& key, const std::string* value) const;
+    static void set_cordon(NodeFacts& node, bool is_cordoned);
     void restore_pods(std::vector<PodFacts> pods);  // cluster.cpp
     void restore_pod(PodState& pod, Instant now);
 
@@ -140,6 +150,7 @@ private:
     void observe(const Workload& workload, Out& out) const;
 
     Settings settings_;
+    TopologyKeys topology_labels_;
     Instant now_;
     std::uint64_t plans_ = 0;  // breaks ties between actions of one millisecond
     std::map<std::pair<Instant, std::uint64_t>, Due> due_;

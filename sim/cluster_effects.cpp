@@ -185,6 +185,46 @@ void Cluster::deliver(const CreateWorkload& effect, Instant now, Out& out) {
     sync_workload(effect.job->uid, now, out);
 }
 
+// Another uid: the job is deleted with its pods and created again, like an object whose immutable
+// fields change.
+void Cluster::deliver(const UpdateWorkload& effect, Instant now, Out& out) {
+    const ObjectKey& key = effect.job->spec.key;
+    WorkloadOutcome outcome{effect.id, key, true, false, ""};
+    const auto turn_down = [&](bool is_retryable, ErrorCode code, const char* why) {
+        outcome.done = false;
+        outcome.retryable = is_retryable;
+        outcome.code = code;
+        outcome.message = "update job " + to_string(key) + ": " + why;
+        out.push_back(outcome);
+    };
+    if (effect.deadline.happened() && now > effect.deadline)
+        return turn_down(true, ErrorCode::ClusterUnavailable, "not sent before its deadline");
+    if (happens(settings_, effect.id, "update fails", settings_.faults.create_failed_per_mille))
+        return turn_down(true, ErrorCode::ClusterUnavailable,
+                         "the virtual API server answered 500");
+    if (happens(settings_, effect.id, "update forbidden",
+                settings_.faults.eviction_refused_per_mille / 8))
+        return turn_down(false, ErrorCode::Forbidden, "the virtual API server forbids it");
+    const auto existing = workload_named_.find(key);
+    if (existing == workload_named_.end())
+        return turn_down(false, ErrorCode::JobNotFound, "it does not exist any more");
+    const bool is_made = existing->second == effect.job->uid;
+    if (!is_made && existing->second != effect.job_uid)
+        return turn_down(false, ErrorCode::Conflict, "another job of this name exists");
+    out.push_back(outcome);
+    if (!is_made) {
+        delete_workload(std::string{existing->second}, false, now, out);
+        add_workload(*effect.job);
+    }
+    Workload& workload = workloads_.at(effect.job->uid);
+    if (workload.finished) return;
+    workload.job = *effect.job;
+    workload.is_changed = true;
+    workload.paused = effect.paused;
+    observe(workload, out);
+    sync_workload(effect.job->uid, now, out);
+}
+
 void Cluster::deliver(const DeleteWorkload& effect, Instant now, Out& out) {
     out.push_back(WorkloadOutcome{effect.id, effect.key, true, false, ""});
     const auto existing = workload_named_.find(effect.key);

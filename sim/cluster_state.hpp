@@ -43,6 +43,8 @@ BOOST_DESCRIBE_STRUCT(PodState, (),
 struct Workload {
     JobRecord job;
     std::int32_t ranks = 0;  // training: size at the last resize
+    bool paused = false;     // has no pods for now
+    bool is_changed = false;  // by its user: its state is reported
     bool deleted = false;    // creates no more pods; removed with its last pod
     bool finished = false;   // training: all ranks succeeded, or the job failed
     Instant finished_at;
@@ -52,7 +54,7 @@ struct Workload {
     std::vector<std::string> pods;  // uids, oldest first
 };
 BOOST_DESCRIBE_STRUCT(Workload, (),
-                      (job, ranks, deleted, finished, finished_at, removal, failures, retry_at,
+                      (job, ranks, paused, is_changed, deleted, finished, finished_at, removal, failures, retry_at,
                        pods))
 
 struct NodeState {

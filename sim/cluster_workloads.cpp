@@ -39,6 +39,7 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
         }
         return;
     }
+    if (workload.paused && !workload.finished) return stop_pods(workload, now, out);
     switch (workload.job.spec.kind) {
         case JobKind::training:
             return sync_training(workload, now, out);
@@ -47,6 +48,13 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
         case JobKind::inference:
         case JobKind::compute:
             return sync_service(workload, now, out);
+    }
+}
+
+void Cluster::stop_pods(const Workload& workload, Instant now, Out& out) {
+    for (const std::string& pod : std::vector<std::string>{workload.pods}) {
+        const PodFacts& facts = pods_.at(pod).facts;
+        if (!is_terminal(facts.phase) && !facts.terminating) delete_pod(pod, false, now, out);
     }
 }
 
@@ -115,14 +123,17 @@ void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
         std::pair{std::max(now, workload.finished_at + settings_.finished_job_kept), plans_};
 }
 
-// Reports the job as a watch of Jobs does. Only jobs whose size changes or whose pods failed are
-// reported: for other jobs the pods are sufficient.
+// Reports the job as a watch of its objects does. Only jobs that users changed, whose size changes
+// or whose pods failed are reported: for other jobs the pods are sufficient.
 void Cluster::observe(const Workload& workload, Out& out) const {
     const JobSpec& spec = workload.job.spec;
+    const bool is_training = spec.kind == JobKind::training;
     const bool changes = spec.replicas_min < spec.replicas_max || workload.failures > 0;
-    if (spec.kind != JobKind::training || !changes) return;
-    const bool has_failed = workload.failures > settings_.backoff_limit;
+    if (!workload.is_changed && !(is_training && changes)) return;
+    const bool has_failed = is_training && workload.failures > settings_.backoff_limit;
     WorkloadFacts facts{spec.key, workload.job.uid, WorkloadPhase::active, workload.ranks, ""};
+    if (!is_training) facts.replicas = workload.paused ? 0 : spec.replicas_max;
+    if (is_training && workload.paused) facts.phase = WorkloadPhase::suspended;
     if (workload.finished) {
         facts.phase = has_failed ? WorkloadPhase::failed : WorkloadPhase::complete;
     }
@@ -159,6 +170,15 @@ void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
         }
     }
     for (; alive < workload.job.spec.replicas_max; ++alive) create_pod(workload, alive, now, out);
+    std::vector<std::string> surplus;  // the youngest first
+    for (auto uid = workload.pods.rbegin(); uid != workload.pods.rend(); ++uid) {
+        const PodFacts& pod = pods_.at(*uid).facts;
+        if (alive <= workload.job.spec.replicas_max) break;
+        if (is_terminal(pod.phase) || pod.terminating) continue;
+        surplus.push_back(*uid);
+        --alive;
+    }
+    for (const std::string& uid : surplus) delete_pod(uid, false, now, out);
     for (std::size_t i = 0; i + kFailedPodsKeptMax < failed.size(); ++i) {
         remove_pod(failed[i], now, out);
     }

@@ -90,6 +90,11 @@ void DecisionHistory::add_effect(const Effect& effect) {
             } else if constexpr (std::is_same_v<Kind, DropDetails>) {
                 add(one.job);
                 for (const std::string& uid : one.pods) add(std::string_view{uid});
+            } else if constexpr (std::is_same_v<Kind, UpdateWorkload>) {
+                add(std::string_view{one.job_uid});
+                add(std::string_view{one.job->uid});
+                add(one.paused ? 1 : 0);
+                add(one.job->spec.replicas_max);
             }
         },
         effect);

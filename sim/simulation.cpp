@@ -101,6 +101,11 @@ void Simulation::remove(const ObjectKey& job, bool force) {
     settle();
 }
 
+void Simulation::change(JobUpdated change) {
+    pending_.push_back(std::move(change));
+    settle();
+}
+
 void Simulation::disturb(const SimInput& input) {
     cluster_->apply(input, now_, pending_);
     settle();

@@ -34,6 +34,7 @@ public:
 
     void submit(JobSpec spec);
     void remove(const ObjectKey& job, bool force = false);
+    void change(JobUpdated change);
     void disturb(const SimInput& input);
     void change_policy(Policy policy);
     // Leadership is lost, and no other gpuctld leads: nothing is scheduled until

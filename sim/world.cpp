@@ -23,7 +23,11 @@ World read_world(const Engine& engine) {
         if (row.record) {
             // Its status may be Terminating only because its last pods are terminating.
             const bool is_deleted = row.workload.state == WorkloadState::deleting;
-            world.jobs.push_back({*row.record, is_deleted, row.elastic.size});
+            // A change that is not answered yet is sent again.
+            const ChangeRow& change = row.change;
+            const bool is_paused = change.before ? change.was_paused : Seats::is_paused(row);
+            world.jobs.push_back({change.before ? *change.before : *row.record, is_deleted,
+                                  row.elastic.size, is_paused, change.revision > 0});
         }
         for (const PodId pod_id : row.pods) {
             const PodRow& pod = state.pod(pod_id);

@@ -16,6 +16,8 @@ struct World {
         JobRecord record;
         bool deleting = false;   // its user deleted it
         std::int32_t ranks = 0;  // of an elastic job; otherwise 0
+        bool is_paused = false;
+        bool is_changed = false;  // by its user
     };
     std::vector<Job> jobs;
     std::vector<PodFacts> pods;

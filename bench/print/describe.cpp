@@ -51,6 +51,16 @@ std::string describe(const WorkloadResizeOutcome& e) {
            to_string(e.key) + in_brackets(e.message);
 }
 
+std::string describe(const NodeChangeRequested& e) {
+    return "request " + e.request + " to change node " + e.change.node;
+}
+
+std::string describe(const NodeChangeOutcome& e) {
+    constexpr std::string_view names[] = {"changed", "refused", "failed"};
+    return "answer " + number(e.effect) + " " + result_name(names, e.result) + " node " + e.node +
+           in_brackets(e.message);
+}
+
 }  // namespace
 
 std::string describe(const Event& event) {
@@ -107,7 +117,20 @@ std::string describe(const Event& event) {
             [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; },
             [](const MetricsObserved& e) {
                 return std::to_string(e.signals.size()) + " signals of jobs observed";
-            }},
+            },
+            [](const JobUpdated& e) {
+                return std::string{to_string(e.change.kind)} + " job " + to_string(e.key) +
+                       (e.change.kind == JobChangeKind::scale
+                            ? " to " + std::to_string(e.change.replicas)
+                            : "") +
+                       (e.change.releases ? ", releasing its room" : "");
+            },
+            [](const PolicyObjectsChanged& e) {
+                return "policy: " + std::to_string(e.put.size()) + " objects put, " +
+                       std::to_string(e.gone.size()) + " deleted";
+            },
+            [](const NodeChangeRequested& e) { return describe(e); },
+            [](const NodeChangeOutcome& e) { return describe(e); }},
         event);
 }
 
@@ -140,7 +163,17 @@ std::string describe(const Effect& effect) {
                             std::to_string(e.from) + " to " + std::to_string(e.to) + ": " +
                             wording::cause_text(e.why);
                  },
-                 [](const DropDetails& e) { return "keep a summary of " + to_string(e.job); }},
+                 [](const DropDetails& e) { return "keep a summary of " + to_string(e.job); },
+                 [](const UpdateWorkload& e) {
+                     return "update " + number(e.id) + " " + to_string(e.job->spec.key) +
+                            (e.paused ? ", paused" : "");
+                 },
+                 [](const ChangeNode& e) {
+                     std::string out = "change " + number(e.id) + " node " + e.change.node;
+                     for (const auto& [key, value] : e.change.set) out += " " + key + "=" + value;
+                     for (const std::string& key : e.change.remove) out += " " + key + "-";
+                     return out;
+                 }},
         effect);
 }
 

@@ -2,6 +2,7 @@
 // One function per verb. Each gets a connection and its own options, prints, and returns the exit
 // code.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 
 #include "cli/commands/job_name.hpp"
 #include "cli/connection.hpp"
+#include "cli/listing/listing.hpp"
 #include "cli/output.hpp"
+#include "scheduler/base/time.hpp"
 
 namespace gpuctl::cli {
 
@@ -25,22 +28,28 @@ struct CreateOptions {
 aio::Task<int> run_create(Connection& connection, CreateOptions options);
 
 struct GetOptions {
-    std::string kind;  // jobs, pools, nodes, queues
+    std::string kind;  // of cli/listing/kinds.hpp: jobs, pools, nodes, queues, events
     std::string name;  // one object; empty: all
     std::string pool;
     std::string job_kind;
     std::string status;
     std::string queue;
     std::string gpu_type;
-    bool summary = false;  // one row per job instead of per pod
-    bool pods = false;     // the default, given explicitly
-    Format format = Format::table;
+    std::string selector;         // -l
+    std::string job;              // of events
+    bool summary = false;         // one row per job instead of per pod
+    bool pods = false;            // the default, given explicitly
+    bool all_schedulers = false;  // pods of other schedulers, too
+    bool watch = false;
+    std::chrono::milliseconds watch_interval{2'000};
+    ListOutput output;
 };
 aio::Task<int> run_get(Connection& connection, GetOptions options);
 
 struct DescribeOptions {
     std::string kind;  // job, pool, node
     std::string name;
+    bool is_short_form = false;  // --json: the contract's snake_case form of a job
     Format format = Format::table;
 };
 aio::Task<int> run_describe(Connection& connection, DescribeOptions options);
@@ -87,9 +96,71 @@ struct DeleteOptions {
     std::vector<std::string> files;
     std::vector<JobName> jobs;
     bool force = false;
+    bool wait = false;  // until the jobs are gone
+    Duration timeout = Duration::seconds(30);
+    std::chrono::milliseconds interval{1'000};
     Format format = Format::table;
 };
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options);
+
+struct ApplyOptions {
+    std::vector<std::string> files;
+    bool strict = false;
+    bool dry_run = false;
+    bool recreate = false;
+    bool is_diff = false;  // shows the differences, changes nothing
+    Format format = Format::table;
+};
+// As diff: exit code 0 when nothing differs, 1 when something does.
+aio::Task<int> run_apply(Connection& connection, ApplyOptions options);
+
+// A change of one job: scale, update, pause, resume. Absent fields stay as they are.
+struct ChangeOptions {
+    std::string job;
+    std::optional<std::int64_t> replicas;
+    std::optional<std::string> image;
+    std::optional<std::string> priority;
+    std::optional<std::string> queue;
+    std::optional<std::string> description;
+    bool release = false;
+    bool recreate = false;
+    bool dry_run = false;
+    std::string resource_version;
+    Format format = Format::table;
+};
+aio::Task<int> run_scale(Connection& connection, ChangeOptions options);
+aio::Task<int> run_update(Connection& connection, ChangeOptions options);
+aio::Task<int> run_pause(Connection& connection, ChangeOptions options);
+aio::Task<int> run_resume(Connection& connection, ChangeOptions options);
+
+struct CancelOptions {
+    std::vector<JobName> jobs;
+    bool force = false;
+    Format format = Format::table;
+};
+aio::Task<int> run_cancel(Connection& connection, CancelOptions options);
+
+struct WaitOptions {
+    std::vector<JobName> jobs;
+    std::string condition;  // running, ready, succeeded, failed, finished, deleted
+    Duration timeout = Duration::seconds(3'600);
+    std::chrono::milliseconds interval{1'000};
+    Format format = Format::table;
+};
+aio::Task<int> run_wait(Connection& connection, WaitOptions options);
+
+struct TopOptions {
+    std::int64_t jobs = 10;
+    bool is_colored = false;
+    Format format = Format::table;
+};
+aio::Task<int> run_top(Connection& connection, TopOptions options);
+
+struct NotebookOptions {
+    std::string name;
+    Format format = Format::table;
+};
+aio::Task<int> run_get_notebook(Connection& connection, NotebookOptions options);
 
 struct LogsOptions {
     std::string job;
@@ -97,7 +168,11 @@ struct LogsOptions {
     std::string container;
     bool follow = false;
     bool all_pods = false;
-    std::int64_t tail = 100;
+    bool previous = false;    // of the container before its last restart
+    bool timestamps = false;  // before each line
+    // 0: 100, and every stored line with `since`.
+    std::int64_t tail = 0;
+    Duration since;  // only lines of this last time; 0: of any time
     std::string grep;
     Format format = Format::table;
 };
@@ -121,6 +196,7 @@ int exec_replay(const ReplayOptions& options);
 // Shared by the verbs.
 int report(const Error& error, Format format, std::string_view subject = "",
            const std::vector<Detail>& warnings = {});
+int exit_code_of(const Error& error);
 // {error, message, subject, errors[], warnings[]}: an error in --json output.
 nlohmann::json error_json(const Error& error, std::string_view subject = "",
                           const std::vector<Detail>& warnings = {});

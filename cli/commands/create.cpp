@@ -1,6 +1,7 @@
 #include <iostream>
 
-#include "cli/commands/commands.hpp"
+#include "cli/commands/access.hpp"
+#include "cli/commands/policy.hpp"
 #include "wire/job/job_document.hpp"
 #include "wire/problem.hpp"
 
@@ -45,6 +46,16 @@ struct Tally {
         entry["file"] = file;
         results.push_back(std::move(entry));
     }
+    void made(const std::string& file, const PolicyAnswer& answer) {
+        for (const auto& result : answer.results) {
+            ++created;
+            nlohmann::json entry{{"file", file},
+                                 {"kind", text_of(result, "kind")},
+                                 {"action", text_of(result, "action")}};
+            entry["results"] = nlohmann::json::array({result});
+            results.push_back(std::move(entry));
+        }
+    }
     void made(const std::string& file, const nlohmann::json& body) {
         ++created;
         nlohmann::json entry{{"file", file}, {"kind", text_of(body, "kind")}};
@@ -56,6 +67,15 @@ struct Tally {
 // A JSON file is parsed as JSON: read as YAML, its `//` comment would be a key.
 std::string media_type_of(const std::string& file) {
     return file.ends_with(".json") ? "application/json" : "application/yaml";
+}
+
+// Where the job can be reached; its Service exists when the job is acknowledged. A failure is no
+// failure of the job.
+aio::Task<void> show_access(Connection& connection, std::string namespace_name, std::string name) {
+    const std::string target =
+        "/api/v1/jobs/" + net::percent_encode(name) + query({{"namespace", namespace_name}});
+    const Result<Reply> reply = co_await connection.get(target);
+    if (reply) print_access(std::cout, reply->body, true);
 }
 
 aio::Task<void> send_document(Connection& connection, const CreateOptions& options,
@@ -77,7 +97,16 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
         co_return;
     }
     if (!is_document(options.format)) print_warnings(part.file, reply->body);
-    if (options.format == Format::table) print_created(reply->body, options.dry_run);
+    if (options.format == Format::table) {
+        print_created(reply->body, options.dry_run);
+        const std::string kind = text_of(reply->body, "kind");
+        const bool serves = kind == "inference" || kind == "notebook" || kind == "compute";
+        if (serves && !options.dry_run) {
+            std::string namespace_name = text_of(reply->body, "namespace", "default");
+            std::string name = text_of(reply->body, "jobId", text_of(reply->body, "name"));
+            co_await show_access(connection, std::move(namespace_name), std::move(name));
+        }
+    }
     if (options.format == Format::name) {
         const JobName job{text_of(reply->body, "namespace", "default"),
                           text_of(reply->body, "jobId", text_of(reply->body, "name"))};
@@ -115,6 +144,16 @@ aio::Task<int> run_create(Connection& connection, CreateOptions options) {
             tally.refused(file, whole.error(), options.format);
             continue;
         }
+        // Jobs may need these, so they come first; if they are refused, no job is sent.
+        const std::vector<DocumentPart> policy = take_policy_documents(*parts);
+        const PolicyFile how{"create", options.strict, options.dry_run, false};
+        Result<PolicyAnswer> sent = co_await send_policy_documents(connection, how, policy);
+        if (!sent) {
+            tally.refused(file, sent.error(), options.format);
+            continue;
+        }
+        print_policy_answer(file, *sent, options.format);
+        tally.made(file, *sent);
         for (DocumentPart& part : *parts) {
             co_await send_document(connection, options, std::move(part), tally);
         }

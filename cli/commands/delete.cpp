@@ -1,17 +1,23 @@
+#include <algorithm>
 #include <iostream>
+#include <utility>
 
-#include "cli/commands/commands.hpp"
+#include "cli/commands/job_state.hpp"
+#include "cli/commands/policy.hpp"
+#include "text/duration.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 
 namespace gpuctl::cli {
 namespace {
 
-// The jobs that a file declares. Only kind and names matter here, so that a file which the server
-// would refuse today still names the jobs it created.
-Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string& namespace_name) {
+// The jobs that a file declares; its other documents go to `policy`. Only kind and names matter
+// here, so that a file which the server would refuse today still names the jobs it created.
+Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string& namespace_name,
+                                     std::vector<DocumentPart>& policy) {
     Result<std::vector<DocumentPart>> parts = read_documents(file);
     if (!parts) return parts.error();
+    policy = take_policy_documents(*parts);
     std::vector<JobName> jobs;
     for (const DocumentPart& part : *parts) {
         Result<std::vector<wire::Document>> documents = wire::parse_yaml(part.text);
@@ -53,6 +59,12 @@ struct Outcome {
         }
         results.push_back(std::move(entry));
     }
+    void removed(const PolicyAnswer& answer) {
+        for (const auto& result : answer.results) {
+            ++deleted;
+            results.push_back(result);
+        }
+    }
     void removed(const JobName& job, const nlohmann::json& body, const DeleteOptions& options) {
         ++deleted;
         const std::string message = text_of(body, "message");
@@ -72,10 +84,53 @@ struct Outcome {
     }
 };
 
+// Quotas and namespaces are deleted only after a yes, unless forced or in a document format.
+bool may_delete(const std::vector<std::vector<DocumentPart>>& policies,
+                const DeleteOptions& options) {
+    if (options.force || is_document(options.format)) return true;
+    std::size_t asked = 0;
+    for (const std::vector<DocumentPart>& file : policies) {
+        asked +=
+            static_cast<std::size_t>(std::count_if(file.begin(), file.end(), needs_confirmation));
+    }
+    return asked == 0 ||
+           is_confirmed("Delete the quotas and namespaces of " + std::to_string(asked) +
+                        (asked == 1 ? " document?" : " documents?"));
+}
+
+// Waits for the deleted jobs, one after another, until the one time for all is over.
+aio::Task<void> wait_until_gone(Connection& connection, const DeleteOptions& options,
+                                const std::vector<JobName>& jobs, Outcome& outcome) {
+    const std::int64_t end_ms = aio::Loop::wall_ms() + options.timeout.ms();
+    for (const JobName& job : jobs) {
+        WaitOptions how;
+        how.condition = "deleted";
+        how.timeout = Duration{std::max<std::int64_t>(0, end_ms - aio::Loop::wall_ms())};
+        how.interval = options.interval;
+        JobName asked = job;
+        const Result<void> gone =
+            co_await wait_for_job(connection, std::move(asked), std::move(how));
+        if (gone) {
+            if (options.format == Format::table) {
+                std::cout << "job " << printable(to_string(job)) << " is gone\n";
+            }
+            continue;
+        }
+        Error error = gone.error();
+        if (error.code == ErrorCode::Timeout) {
+            error.message = "delete job " + to_string(job) + ": it is still terminating after " +
+                            text::format_span(options.timeout.ms() / 1'000) +
+                            "; --timeout waits longer, --force does not wait for its pods";
+        }
+        outcome.refused(error, to_string(job), job.name, options.format);
+    }
+}
+
 }  // namespace
 
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
     std::vector<JobName> jobs;
+    std::vector<std::vector<DocumentPart>> policies;  // of each file
     Outcome outcome;
     const std::string namespace_name = connection.options().namespace_name;
     for (const JobName& job : options.jobs) {
@@ -84,13 +139,16 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
     }
     for (const std::string& file : options.files) {
         const std::string fallback = namespace_name.empty() ? "default" : namespace_name;
-        Result<std::vector<JobName>> declared = jobs_in(file, fallback);
+        std::vector<DocumentPart> policy;
+        Result<std::vector<JobName>> declared = jobs_in(file, fallback, policy);
         if (!declared) {
             outcome.refused(declared.error(), file, "", options.format);
             continue;
         }
         jobs.insert(jobs.end(), declared->begin(), declared->end());
+        if (!policy.empty()) policies.push_back(std::move(policy));
     }
+    std::vector<JobName> accepted;
     for (const JobName& job : jobs) {
         const std::string target =
             "/api/v1/jobs/" + net::percent_encode(job.name) +
@@ -98,9 +156,28 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
         if (reply) {
             outcome.removed(job, reply->body, options);
+            accepted.push_back({text_of(reply->body, "namespace", job.namespace_name), job.name});
         } else {
             outcome.refused(reply.error(), to_string(job), job.name, options.format);
         }
+    }
+    if (options.wait) co_await wait_until_gone(connection, options, accepted, outcome);
+    // After the jobs, which may use them.
+    if (!policies.empty() && !may_delete(policies, options)) {
+        std::cout << "cancelled; no quota or namespace was deleted\n";
+        policies.clear();
+    }
+    for (std::vector<DocumentPart>& policy : policies) {
+        const std::string file = policy.front().file;
+        const PolicyFile how{"delete", false, false, options.force};
+        const Result<PolicyAnswer> sent =
+            co_await send_policy_documents(connection, how, std::move(policy));
+        if (!sent) {
+            outcome.refused(sent.error(), file, "", options.format);
+            continue;
+        }
+        print_policy_answer(file, *sent, options.format);
+        outcome.removed(*sent);
     }
     const nlohmann::json& results = outcome.results;
     if (is_document(options.format) && !results.empty()) {

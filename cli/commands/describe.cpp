@@ -3,8 +3,10 @@
 #include <iostream>
 #include <utility>
 
+#include "cli/commands/access.hpp"
 #include "cli/commands/commands.hpp"
 #include "text/duration.hpp"
+#include "wire/job/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -53,6 +55,14 @@ void print_pods(const nlohmann::json& pods) {
     table.print(std::cout);
 }
 
+// YAML as a value; the text itself if it cannot be read.
+nlohmann::json document_of(const std::string& yaml) {
+    if (yaml.empty()) return nlohmann::json::object();
+    Result<std::vector<wire::Document>> documents = wire::parse_yaml(yaml);
+    if (!documents || documents->empty()) return yaml;
+    return documents->front().root;
+}
+
 // "leader 1/1, worker 2/4": ranks that hold GPUs, of the minimum of each role.
 std::string roles_of(const nlohmann::json& job) {
     std::string text;
@@ -61,6 +71,17 @@ std::string roles_of(const nlohmann::json& job) {
                 number_of(role, "ranks") + "/" + number_of(role, "ranksMin");
     }
     return text;
+}
+
+void print_gpus(const nlohmann::json& gpus) {
+    if (!gpus.is_array() || gpus.empty()) return;
+    std::cout << "GPUs:\n";
+    Table table{{"  POD", "NODE", "GPU", "DEVICE"}};
+    for (const auto& gpu : gpus) {
+        table.add_row({"  " + text_of(gpu, "pod"), text_of(gpu, "node"), number_of(gpu, "gpu"),
+                       text_of(gpu, "device", "chosen by the kubelet")});
+    }
+    table.print(std::cout);
 }
 
 void print_events(const nlohmann::json& events) {
@@ -109,6 +130,8 @@ void print_job(const nlohmann::json& job) {
         }
     }
     print_pods(job.value("pods", nlohmann::json::array()));
+    print_gpus(job.value("gpus", nlohmann::json::array()));
+    print_access(std::cout, job, false);
     print_events(job.value("events", nlohmann::json::array()));
     print_block("YAML", text_of(job, "yamlContent"));
 }
@@ -206,6 +229,47 @@ void print_pool(nlohmann::json pool) {
     print_queues(std::cout, queues, true);
 }
 
+// What makes the job: "Job", "Deployment" or "StatefulSet"; a job that was not submitted here has
+// pods only.
+std::string resource_type_of(const nlohmann::json& job) {
+    const std::string kind = text_of(job, "kind");
+    if (kind == "training") return "Job";
+    if (kind == "notebook") return "StatefulSet";
+    return kind == "inference" || kind == "compute" ? "Deployment" : "Pod";
+}
+
+// Contract: the snake_case form of a job, with the members that REST has besides.
+nlohmann::json job_document(const nlohmann::json& job) {
+    nlohmann::json events = nlohmann::json::array();
+    for (const auto& event : job.value("events", nlohmann::json::array())) {
+        events.push_back({{"age", text_of(event, "age", "-")},
+                          {"type", text_of(event, "type")},
+                          {"reason", text_of(event, "reason")},
+                          {"from", text_of(event, "from")},
+                          {"object", text_of(event, "object")},
+                          {"message", text_of(event, "message")}});
+    }
+    const std::int64_t age = seconds_since(text_of(job, "createdAt"), aio::Loop::wall_ms());
+    nlohmann::json document = job;
+    for (const char* renamed :
+         {"jobId", "yamlContent", "accessMethods", "createdAt", "startedAt", "finishedAt"}) {
+        document.erase(renamed);
+    }
+    document.update({{"job_id", text_of(job, "jobId", text_of(job, "name"))},
+                     {"age", age < 0 ? text_of(job, "age", "N/A") : text::format_age(age)},
+                     {"created", job.value("createdAt", nlohmann::json{})},
+                     {"started", job.value("startedAt", nlohmann::json{})},
+                     {"completed", job.value("finishedAt", nlohmann::json{})},
+                     {"resource_type", resource_type_of(job)},
+                     {"resources", job.value("resources", nlohmann::json::object())},
+                     {"metrics", job.value("metrics", nlohmann::json::object())},
+                     {"yaml_content", document_of(text_of(job, "yamlContent"))},
+                     {"events", std::move(events)}});
+    const nlohmann::json access = access_row(job);
+    if (access.is_object()) document["access_methods"] = access;
+    return document;
+}
+
 // The start of a waiting job, as `explain` estimates it; the list's estimate is rougher.
 aio::Task<nlohmann::json> read_estimated_start(Connection& connection, std::string name,
                                                nlohmann::json listed) {
@@ -224,7 +288,9 @@ aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
     if (is_document(options.format)) {
-        print_document(std::cout, reply->body, options.format);
+        const bool is_short = options.is_short_form && options.kind == "job";
+        print_document(std::cout, is_short ? job_document(reply->body) : reply->body,
+                       options.format);
     } else if (options.kind == "job") {
         nlohmann::json& job = reply->body;
         if (job.value("position", std::int64_t{0}) > 0) {

@@ -4,6 +4,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/log_output.hpp"
 #include "text/screen_line.hpp"
+#include "wire/log_limits.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -30,10 +31,24 @@ bool wanted(const std::string& line, const std::string& pattern) {
     return pattern.empty() || std::regex_search(line, std::regex{pattern});
 }
 
+constexpr std::int64_t kTailUsual = 100;
+
+std::string tail_of(const LogsOptions& options) {
+    if (options.tail > 0) return std::to_string(options.tail);
+    return std::to_string(options.since > Duration{} ? std::int64_t{wire::kLogTailMax}
+                                                     : kTailUsual);
+}
+
+std::string since_of(const LogsOptions& options) {
+    const std::int64_t seconds = (options.since.ms() + 999) / 1'000;
+    return seconds > 0 ? std::to_string(seconds) : "";
+}
+
 void print_line(const nlohmann::json& frame, const LogsOptions& options, LogOutput& output) {
     const std::string line = text::on_screen(text_of(frame, "data"));
     if (!wanted(line, options.grep)) return;
-    if (options.format != Format::json) return output.line(text_of(frame, "pod"), line);
+    const std::string time = options.timestamps ? text_of(frame, "time") + " " : "";
+    if (options.format != Format::json) return output.line(text_of(frame, "pod"), time + line);
     std::cout << frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     std::cout.flush();
 }
@@ -75,14 +90,16 @@ void print_frame(const nlohmann::json& frame, const LogsOptions& options, Follow
 
 aio::Task<Result<void>> follow_once(Connection& connection, const LogsOptions& options,
                                     FollowState& state, LogOutput& output) {
-    const std::string tail = state.resume.empty() ? std::to_string(options.tail) : "";
-    const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs/ws" +
-                               query({{"namespace", connection.options().namespace_name},
-                                      {"pod", options.pod},
-                                      {"container", options.container},
-                                      {"all", options.all_pods ? "true" : ""},
-                                      {"tail", tail},
-                                      {"since", state.resume}});
+    const std::string tail = state.resume.empty() ? tail_of(options) : "";
+    const std::string target =
+        "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs/ws" +
+        query({{"namespace", connection.options().namespace_name},
+               {"pod", options.pod},
+               {"container", options.container},
+               {"all", options.all_pods ? "true" : ""},
+               {"tail", tail},
+               {"sinceSeconds", state.resume.empty() ? since_of(options) : ""},
+               {"since", state.resume}});
     Result<std::unique_ptr<net::WebSocket>> socket = co_await connection.open_websocket(target);
     if (!socket) co_return socket.error();
     while (!state.ended) {
@@ -130,13 +147,16 @@ aio::Task<int> follow(Connection& connection, LogsOptions options) {
 }
 
 aio::Task<int> print_once(Connection& connection, LogsOptions options) {
-    const std::string tail = std::to_string(options.tail);
+    const std::string tail = tail_of(options);
     const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs" +
                                query({{"namespace", connection.options().namespace_name},
                                       {"pod", options.pod},
                                       {"container", options.container},
                                       {"all", options.all_pods ? "true" : ""},
-                                      {"tail", tail}});
+                                      {"tail", tail},
+                                      {"sinceSeconds", since_of(options)},
+                                      {"previous", options.previous ? "true" : ""},
+                                      {"timestamps", options.timestamps ? "true" : ""}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format, options.job);
     const auto text = [](const nlohmann::json& entry) {
@@ -144,7 +164,8 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
     };
     nlohmann::json lines = nlohmann::json::array();
     for (const auto& entry : reply->body.value("logs", nlohmann::json::array())) {
-        const std::string line = without_pod(text(entry), options.all_pods);
+        std::string line = without_pod(text(entry), options.all_pods);
+        if (options.timestamps) line.erase(0, line.find(' ') + 1);
         if (wanted(text::on_screen(line), options.grep)) lines.push_back(entry);
     }
     if (options.format == Format::json) {
@@ -181,6 +202,13 @@ aio::Task<int> run_logs(Connection& connection, LogsOptions options) {
     }
     if (options.all_pods && !options.pod.empty()) {
         report(make_error(ErrorCode::BadRequest, "give either --pod or --all-pods, not both"),
+               options.format);
+        co_return 2;
+    }
+    if (options.follow && options.previous) {
+        report(make_error(ErrorCode::BadRequest,
+                          "the log of a previous container has ended: give either --follow or "
+                          "--previous, not both"),
                options.format);
         co_return 2;
     }

@@ -45,6 +45,8 @@ nlohmann::json error_json(const Error& error, std::string_view subject,
     return document;
 }
 
+int exit_code_of(const Error& error) { return wire::row_of(error.code).exit_code; }
+
 int report(const Error& error, Format format, std::string_view subject,
            const std::vector<Detail>& warnings) {
     if (is_document(format)) {

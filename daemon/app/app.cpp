@@ -4,13 +4,17 @@
 
 #include "aio/entropy.hpp"
 #include "daemon/api/http/readiness.hpp"
+#include "daemon/api/http/reply.hpp"
 #include "daemon/app/figures.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
+#include "daemon/app/past_events.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/app/turns.hpp"
 #include "daemon/config/cluster/backend_sections.hpp"
+#include "daemon/config/file_layer.hpp"
 #include "daemon/config/load.hpp"
+#include "daemon/core/policy_stores.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "text/url.hpp"
 
@@ -151,12 +155,17 @@ aio::Task<Result<void>> App::open_cluster() {
     Result<journal::Recovered> recovered =
         co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
+    config::FileLayer file = config::file_layer(config_);
+    Result<config::MergedPolicy> merged =
+        api::merge_with_file(file, recovered->engine.state().policy_objects.by_key());
+    if (!merged) co_return merged.error();
     cluster_ = backend_->make_cluster(*recovered);
-    run_engine(std::move(*recovered));
+    run_engine(std::move(*recovered), std::move(file), std::move(*merged));
     co_return Result<void>{};
 }
 
-void App::run_engine(journal::Recovered recovered) {
+void App::run_engine(journal::Recovered recovered, config::FileLayer file,
+                     config::MergedPolicy merged) {
     core::EngineLoopSettings settings;
     settings.queue_max = config_.journal.queue_max;
     settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
@@ -166,8 +175,15 @@ void App::run_engine(journal::Recovered recovered) {
     settings.adapter_lists_all = backend.lists_all_objects;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
+    if (ports::NodePools* nodes = cluster_->node_pools()) {
+        policy_store_ = std::make_unique<core::JournaledPolicyStore>(*engine_, *nodes);
+    } else {
+        policy_store_ = std::make_unique<core::NoPolicyStore>();
+    }
+    policy_layers_ = std::make_unique<api::PolicyLayers>(loop_, *engine_, *policy_store_);
+    started_at_ = api::wall_now();
     engine_->start(*cluster_);
-    engine_->change_policy(config_.policy);
+    policy_layers_->commit(std::move(file), std::move(merged));
     cluster_->start(*engine_);
 }
 
@@ -202,11 +218,14 @@ void App::serve() {
                                       GPUCTL_VERSION,
                                       0,
                                       trials_});
+    services_->policy = policy_layers_.get();
     services_->static_files = std::move(static_files_);
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
     tasks_.spawn("log health", log_health_changes(*services_));
+    tasks_.spawn("events before the start", add_past_events(loop_, engine, journal_directory_,
+                                                            started_at_, services_->trials_stop));
     handler_.hand_over_to(*api_);
 }
 
@@ -301,10 +320,17 @@ void App::count_refused_reload() { recorder_.counter(Metric::reloads, {"refused"
 
 // Everything that can fail comes first; then everything is applied.
 Result<void> App::reload(const config::Config& wanted) {
+    config::FileLayer file = config::file_layer(wanted);
+    std::optional<config::MergedPolicy> merged;
     const auto prepare = [&]() -> Result<void> {
         if (Result<void> safe = config::check_safe(wanted); !safe) return safe.error();
         if (Result<void> same = config::check_reloadable(config_, wanted); !same) {
             return same.error();
+        }
+        if (policy_layers_) {
+            Result<config::MergedPolicy> read = policy_layers_->merge(file);
+            if (!read) return read.error();
+            merged = std::move(*read);
         }
         api::TokenStore tokens;
         if (Result<void> loaded = load_tokens(wanted, tokens); !loaded) return loaded;
@@ -321,7 +347,7 @@ Result<void> App::reload(const config::Config& wanted) {
     Result<void> prepared = prepare();
     recorder_.counter(Metric::reloads, {prepared ? "ok" : "refused"}).add();
     if (!prepared) return prepared;
-    if (wanted.policy != config_.policy && engine_) engine_->change_policy(wanted.policy);
+    if (merged) policy_layers_->commit(std::move(file), std::move(*merged));
     log::set_level(wanted.logging.level);
     config_ = wanted;
     return {};

@@ -17,6 +17,7 @@
 #include "aio/task_group.hpp"
 #include "daemon/api/http/server.hpp"
 #include "daemon/api/http/services.hpp"
+#include "daemon/api/policy/policy_layers.hpp"
 #include "daemon/app/backend.hpp"
 #include "daemon/app/starting_handler.hpp"
 #include "daemon/config/config.hpp"
@@ -61,7 +62,8 @@ private:
     aio::Task<Result<void>> open_cluster();
     aio::Task<Result<journal::Recovered>> open_journal(std::string mode, std::string cluster_id);
     [[nodiscard]] static Error stopped_while_starting();
-    void run_engine(journal::Recovered recovered);
+    void run_engine(journal::Recovered recovered, config::FileLayer file,
+                    config::MergedPolicy merged);
     void serve();
     void fill_metrics();
 
@@ -75,6 +77,7 @@ private:
     aio::TaskGroup tasks_;
     bool stop_asked_ = false;
     bool served_ = false;
+    Instant started_at_;  // of the engine; earlier inputs are from earlier processes
 
     std::unique_ptr<net::HttpServer> server_;
     std::string journal_directory_;  // the cluster's own folder
@@ -82,6 +85,8 @@ private:
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<ports::Cluster> cluster_;
     std::unique_ptr<core::EngineLoop> engine_;
+    std::unique_ptr<ports::PolicyStore> policy_store_;
+    std::unique_ptr<api::PolicyLayers> policy_layers_;
     std::unique_ptr<logs::LogRelay> relay_;
     aio::Worker trials_{"trials"};
     std::unique_ptr<api::Services> services_;

@@ -26,6 +26,7 @@ std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin, std::int32_t
     if (documents && documents->size() == 1) {
         wire::JobDocumentOptions options;
         options.default_namespace = origin.key.namespace_name;
+        options.preferred_of_ranks = TopologyLevel::rack;
         options.gpu_replicas = gpu_replicas;
         options.was_accepted = true;
         Result<wire::DecodedJob> decoded = wire::decode_job(documents->front(), options);
@@ -36,6 +37,25 @@ std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin, std::int32_t
     if (!kind) return std::nullopt;
     spec.kind = *kind;
     return spec;
+}
+
+std::vector<k8s::PodDefaults> pod_defaults(const std::vector<config::PodDefaults>& configured) {
+    std::vector<k8s::PodDefaults> result;
+    for (const config::PodDefaults& one : configured) {
+        k8s::PodDefaults& made = result.emplace_back();
+        made.pool = one.pool;
+        made.service_account = one.service_account;
+        made.run_as_user = one.run_as_user;
+        made.run_as_group = one.run_as_group;
+        made.fs_group = one.fs_group;
+        made.run_as_non_root = one.run_as_non_root;
+        made.seccomp_profile = one.seccomp_profile;
+        made.environment = one.environment;
+        for (const config::PodToleration& toleration : one.tolerations) {
+            made.tolerations.push_back({toleration.key, toleration.value, toleration.effect});
+        }
+    }
+    return result;
 }
 
 k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
@@ -49,6 +69,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.unhealthy_conditions = config.names.unhealthy_conditions;
     settings.gpu_replicas = config.names.gpu_replicas;
     settings.version = GPUCTL_VERSION;
+    settings.pod_defaults = pod_defaults(source.pod_defaults);
     settings.lease_enabled = source.lease.enabled;
     settings.lease.namespace_name = source.lease.namespace_name;
     settings.lease.name = source.lease.name;

@@ -1,6 +1,7 @@
 #include "daemon/config/checks.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "policy_document/check_parts.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
@@ -14,7 +15,62 @@ namespace {
 
 std::string in_words(milliseconds span) { return text::format_duration(Duration{span.count()}); }
 
+void check_pools_once(const std::vector<PodDefaults>& all, const wire::Field& field) {
+    std::set<std::string> pools;
+    for (const PodDefaults& one : all) {
+        if (pools.insert(one.pool).second) continue;
+        place_in(field, "podDefaults")
+            .error(one.pool.empty() ? "two entries are for every pool; write one, or name a pool"
+                                    : "pool " + one.pool + " is given twice");
+    }
+}
+
 }  // namespace
+
+void check_host_path_roots(const std::vector<std::string>& roots, const wire::Field& section) {
+    for (const std::string& root : roots) {
+        if (root == "/") continue;
+        if (const auto problem = wire::problem_with_path(root); !problem.empty()) {
+            place_in(section, "hostPathRoots").error("\"" + root + "\" " + problem);
+        }
+    }
+}
+
+void check(const PodToleration& toleration, const wire::Field& field) {
+    if (toleration.key.empty() && !toleration.value.empty()) {
+        field.error("a toleration with a value needs the key of the taint");
+    }
+    const std::string& effect = toleration.effect;
+    if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" &&
+        effect != "NoExecute") {
+        place_in(field, "effect")
+            .error("must be NoSchedule, PreferNoSchedule or NoExecute, not \"" + effect + "\"");
+    }
+}
+
+void check(const PodDefaults& defaults, const wire::Field& field) {
+    check_label(field, "pool", defaults.pool);
+    if (!defaults.service_account.empty()) {
+        if (const auto problem = wire::problem_with_subdomain(defaults.service_account);
+            !problem.empty()) {
+            place_in(field, "serviceAccountName")
+                .error("\"" + defaults.service_account + "\" " + problem);
+        }
+    }
+    const std::string& profile = defaults.seccomp_profile;
+    if (!profile.empty() && profile != "RuntimeDefault" && profile != "Unconfined") {
+        place_in(field, "seccompProfile")
+            .error("must be RuntimeDefault or Unconfined, not \"" + profile + "\"");
+    }
+    if (defaults.run_as_non_root && defaults.run_as_user == 0) {
+        place_in(field, "runAsUser").error("is 0, which is root, and runAsNonRoot is true");
+    }
+    for (const auto& [name, value] : defaults.environment) {
+        if (const auto problem = wire::problem_with_variable_name(name); !problem.empty()) {
+            place_in(field, "environment").error("the variable name \"" + name + "\" " + problem);
+        }
+    }
+}
 
 void check(const Server& server, const wire::Field& field) {
     if (!text::is_loopback(server.address)) {
@@ -85,12 +141,8 @@ void check(const Kubernetes& kubernetes, const wire::Field& field) {
         !problem.empty()) {
         place_in(field, "schedulerName").error("\"" + kubernetes.scheduler_name + "\" " + problem);
     }
-    for (const std::string& root : kubernetes.host_path_roots) {
-        if (root == "/") continue;
-        if (const auto problem = wire::problem_with_path(root); !problem.empty()) {
-            place_in(field, "hostPathRoots").error("\"" + root + "\" " + problem);
-        }
-    }
+    check_host_path_roots(kubernetes.host_path_roots, field);
+    check_pools_once(kubernetes.pod_defaults, field);
 }
 
 namespace {
@@ -156,6 +208,7 @@ void check(const EmbeddedNodes& nodes, const wire::Field& field) {
 }
 
 void check(const Embedded& embedded, const wire::Field& field) {
+    check_host_path_roots(embedded.host_path_roots, field);
     if (embedded.nodes.empty()) {
         place_in(field, "nodes").error("embedded.nodes is empty; remove it for the default nodes");
     }

@@ -59,6 +59,30 @@ struct OwnPod {
     std::string container;
 };
 
+// A toleration of the pods that gpuctl creates. Without a key every taint, without a value every
+// value, without an effect every effect.
+struct PodToleration {
+    std::string key;
+    std::string value;
+    std::string effect;
+};
+
+// What the pods of submitted jobs get, in every pool or in one (docs/adr/0048).
+struct PodDefaults {
+    std::string pool;  // empty: every pool
+    std::string service_account;
+    std::int64_t run_as_user = -1;  // -1: as the image says
+    std::int64_t run_as_group = -1;
+    std::int64_t fs_group = -1;
+    bool run_as_non_root = false;
+    std::string seccomp_profile;
+    std::vector<PodToleration> tolerations;
+    std::map<std::string, std::string> environment;
+};
+
+// The directories of hosts that the samples of config/examples mount.
+std::vector<std::string> sample_host_path_roots();
+
 enum class KubernetesEvents : std::uint8_t { off, failures, all };
 
 struct Kubernetes {
@@ -73,7 +97,8 @@ struct Kubernetes {
     std::int64_t conditions_per_second = 20;
     std::int64_t success_events_per_second = 5;
     std::int64_t failure_events_per_second = 20;
-    std::vector<std::string> host_path_roots;  // workdirs must lie below one of these
+    std::vector<std::string> host_path_roots;  // workdirs must lie below one of these; empty: none
+    std::vector<PodDefaults> pod_defaults;
 };
 
 // `count` equal virtual nodes called <name>-0, <name>-1, ...
@@ -101,6 +126,7 @@ struct Embedded {
     milliseconds image_pull{800};  // median; each pod's own times are drawn from the seed
     milliseconds container_start{400};
     seconds training_run_time{30};  // of a training job without expectedRunTime
+    std::vector<std::string> host_path_roots = sample_host_path_roots();
 };
 
 struct Cluster {

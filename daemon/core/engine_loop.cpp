@@ -197,6 +197,7 @@ bool EngineLoop::take_batch(std::vector<Input>& inputs,
 void EngineLoop::apply(const Input& input) {
     track_input(input.event);
     step(input);
+    if (const auto* change = std::get_if<JobUpdated>(&input.event)) note_applied(*change);
 }
 
 void EngineLoop::step(const Input& input) {
@@ -214,6 +215,12 @@ void EngineLoop::track_input(const Event& event) {
         leading_ = leadership->leading;
     } else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         arriving_.erase(submitted->job.spec.key);
+    } else if (const auto* change = std::get_if<JobUpdated>(&event)) {
+        check_change(*change);
+    } else if (const auto* node = std::get_if<NodeChangeRequested>(&event)) {
+        check_change(*node);
+    } else if (const auto* changed = std::get_if<NodeChangeOutcome>(&event)) {
+        settle(*changed);
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
         settle(*outcome);
     }
@@ -268,8 +275,11 @@ void EngineLoop::break_down(Error error) {
     }
     mailbox_.clear();
     arriving_.clear();
+    changing_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(*broken_);
     awaiting_workload_.clear();
+    for (const auto& [request, waiter] : changing_nodes_) waiter->answer(*broken_);
+    changing_nodes_.clear();
     changed_.notify_all();
 }
 
@@ -301,6 +311,8 @@ aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
     mailbox_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
     awaiting_workload_.clear();
+    for (const auto& [request, waiter] : changing_nodes_) waiter->answer(stopping);
+    changing_nodes_.clear();
     const bool joined = co_await tasks_.join(deadline);
     // The journal is closed next: no write may be in progress.
     const bool replica_ended = co_await replica_.stop(deadline);

@@ -83,7 +83,17 @@ public:
     aio::Task<Result<void>> submit(JobRecord job, aio::Deadline deadline);
     // Answered once the request is on disk.
     aio::Task<Result<void>> remove(ObjectKey key, bool force, aio::Deadline deadline);
+    // Answered once the change is on disk and carried out in the cluster, or refused by it. Errors:
+    // those of submit(), and JobNotFound, Conflict, ImmutableField.
+    aio::Task<Result<void>> change(JobUpdated change, aio::Deadline deadline);
+    // Answered once the change is on disk and the cluster has carried it out, and the state shows
+    // it; or once it was refused. Errors: those of submit(), and NodeNotFound, LabelConflict,
+    // Conflict, ValidationFailed, Forbidden.
+    aio::Task<Result<void>> change_node(NodeChange change, aio::Deadline deadline);
     void change_policy(Policy policy);
+    // Both, in this order; answered once they are on disk. `what`: for the error of a late answer.
+    aio::Task<Result<void>> change_objects(Policy policy, PolicyObjectsChanged objects,
+                                           std::string what, aio::Deadline deadline);
 
     // Runs `work` on another thread, with an engine that took the same inputs: the answer is about
     // the current state, including everything that was submitted and acknowledged. Errors as
@@ -111,6 +121,7 @@ public:
     // The engine took every input before this one.
     [[nodiscard]] Sequence taken_until() const { return taken_until_; }
     [[nodiscard]] const History& history() const { return history_; }
+    void add_past(const History& past) { history_.add_past(past); }
     [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] bool leading() const { return leading_; }
@@ -143,6 +154,10 @@ private:
     void dispatch_effects();
     void request_sync(std::vector<std::shared_ptr<Waiter>> waiters);
     void settle(const WorkloadOutcome& outcome);
+    void check_change(const JobUpdated& change);
+    void note_applied(const JobUpdated& change);
+    void check_change(const NodeChangeRequested& change);
+    void settle(const NodeChangeOutcome& outcome);
     void break_down(Error error);
     void tend_journal();
     void rolled(const Result<void>& done, bool snapshot_due);
@@ -183,6 +198,9 @@ private:
     std::int64_t input_cost_ns_ = 4'000;  // recent cost of journaling and applying one input
     std::set<ObjectKey> arriving_;        // submits in the mailbox: not yet visible in the state
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
+    std::map<ObjectKey, std::shared_ptr<Waiter>> changing_;  // changes in the mailbox
+    // By request: effects of jobs and of nodes may have had the same ids, in other terms.
+    std::unordered_map<std::string, std::shared_ptr<Waiter>> changing_nodes_;
     std::size_t waiters_open_ = 0;
 
     std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists everything

@@ -1,9 +1,11 @@
-// Submits and deletions, and when each is answered.
+// Submits, changes and deletions, and when each is answered.
 
 #include <utility>
 
 #include "daemon/core/engine_waiter.hpp"
 #include "daemon/diagnostics/log.hpp"
+#include "scheduler/state/workloads/check_change.hpp"
+#include "wording/change_refusal.hpp"
 
 namespace gpuctl::core {
 
@@ -32,6 +34,13 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
     if (outcome.done) {
         waiter->in_cluster = true;
         waiter->answer_if_complete();
+        return;
+    }
+    if (waiter->is_change) {
+        waiter->answer(make_error(outcome.code, "change job " + to_string(outcome.key) +
+                                                    ": the cluster refused it, and the job is as "
+                                                    "before: " +
+                                                    outcome.message));
         return;
     }
     waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
@@ -85,6 +94,68 @@ aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadl
     co_return outcome;
 }
 
+aio::Task<Result<void>> EngineLoop::change_objects(Policy policy, PolicyObjectsChanged objects,
+                                                   std::string what, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    if (mailbox_.size() + 1 >= settings_.queue_max) {  // both or none
+        notify(&ports::EngineObserver::on_turned_away);
+        co_return make_error(ErrorCode::TooManyRequests,
+                             "too many inputs wait for the scheduler; retry in a second");
+    }
+    change_policy(std::move(policy));
+    Item item{std::move(objects), std::make_shared<Waiter>(loop_)};
+    item.waiter->what = std::move(what);
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
+aio::Task<Result<void>> EngineLoop::change(JobUpdated change, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    const ObjectKey key = change.key;
+    if (changing_.contains(key) || awaiting_workload_.contains(to_string(key))) {
+        co_return make_error(ErrorCode::Conflict, "change job " + to_string(key) +
+                                                      ": another change of it is not carried out "
+                                                      "yet; repeat it shortly");
+    }
+    Item item{std::move(change), std::make_shared<Waiter>(loop_)};
+    item.waiter->key = key;
+    item.waiter->is_change = true;
+    item.waiter->needs_workload = true;
+    if (mailbox_.size() < settings_.queue_max) {
+        changing_.emplace(key, item.waiter);
+        awaiting_workload_[to_string(key)] = item.waiter;
+    }
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
+// Inputs before it may have changed the job since the request was checked: the engine ignores a
+// change that it does not accept.
+void EngineLoop::check_change(const JobUpdated& change) {
+    const auto found = changing_.find(change.key);
+    if (found == changing_.end()) return;
+    const ChangeRefusal refused = gpuctl::check_change(engine_.state(), change);
+    if (refused.is_accepted()) return;
+    awaiting_workload_.erase(to_string(change.key));
+    found->second->answer(wording::error_of(change, refused));
+    changing_.erase(found);
+}
+
+// A change that concerns only the engine has no outcome.
+void EngineLoop::note_applied(const JobUpdated& change) {
+    const auto found = changing_.find(change.key);
+    if (found == changing_.end()) return;
+    const std::shared_ptr<Waiter> waiter = found->second;
+    changing_.erase(found);
+    const JobId id = engine_.state().jobs.find_job(change.key);
+    const bool is_open = id.exists() && (engine_.state().job(id).workload.due ||
+                                         engine_.state().job(id).workload.in_flight);
+    if (is_open) return;
+    awaiting_workload_.erase(to_string(change.key));
+    waiter->in_cluster = true;
+    waiter->answer_if_complete();
+}
+
 aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     if (mailbox_.size() >= settings_.queue_max) {
         notify(&ports::EngineObserver::on_turned_away);
@@ -106,6 +177,15 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     const auto found = awaiting_workload_.find(to_string(waiter->key));
     if (found != awaiting_workload_.end() && found->second == waiter)
         awaiting_workload_.erase(found);
+    if (const auto open = changing_.find(waiter->key);
+        open != changing_.end() && open->second == waiter)
+        changing_.erase(open);
+    if (!waiter->what.empty()) {
+        co_return make_error(ErrorCode::UnknownOutcome,
+                             waiter->what +
+                                 " was not confirmed in time; check before you send it "
+                                 "again");
+    }
     co_return make_error(
         ErrorCode::UnknownOutcome,
         "job " + to_string(waiter->key) +

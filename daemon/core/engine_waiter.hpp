@@ -11,8 +11,10 @@ namespace gpuctl::core {
 // callback; the last owner frees it.
 struct EngineLoop::Waiter {
     explicit Waiter(aio::Loop& loop) : answered(loop) {}
-    ObjectKey key;
+    ObjectKey key;     // of a job
+    std::string what;  // instead of a job, for messages
     bool needs_workload = false;
+    bool is_change = false;  // of a job that exists
     bool on_disk = false;
     bool in_cluster = false;
     std::optional<Result<void>> outcome;

@@ -76,7 +76,8 @@ void History::on_event(const Event& event, Instant now) {
         return;
     }
     if (const auto* removed = std::get_if<WorkloadRemoved>(&event)) {
-        if (of_job(removed->key).is_being_deleted) {
+        OfJob& known = of_job(removed->key);
+        if (known.is_being_deleted || removed->job_uid == known.uid_replaced) {
             return add(removed->key, {now, now, false, "Deleted", job_object(removed->key),
                                       "its object is gone from the cluster"});
         }
@@ -154,6 +155,7 @@ void History::on_effect(const Effect& effect, Instant now) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     }
     if (const auto* finished = std::get_if<DropDetails>(&effect)) drop(*finished);
+    if (const auto* update = std::get_if<UpdateWorkload>(&effect)) return on_update(*update, now);
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
     if (resize != nullptr && resize->from != resize->to) {  // otherwise only its size was read
         add(resize->key,
@@ -163,10 +165,27 @@ void History::on_effect(const Effect& effect, Instant now) {
     }
 }
 
+void History::on_update(const UpdateWorkload& update, Instant now) {
+    const ObjectKey& key = update.job->spec.key;
+    const auto note = [&](const char* reason, std::string message) {
+        add(key, {now, now, false, reason, job_object(key), std::move(message)});
+    };
+    if (update.job->uid != update.job_uid) {
+        of_job(key).uid_replaced = update.job_uid;
+        return note("Recreated", "its object is deleted and created again");
+    }
+    if (update.part == WorkloadPart::whole) return note("Updated", "its object is changed");
+    if (update.paused) return note("Paused", "its pods stop until it is resumed");
+    const JobSpec& spec = update.job->spec;
+    if (spec.kind == JobKind::training) return note("Resumed", "its pods start again");
+    note("Scaled", "to " + std::to_string(spec.service.replicas) + " replicas");
+}
+
 History::OfJob& History::of_job(const ObjectKey& job) {
     const std::string key = path_of(job);
     const auto [entry, is_new] = by_job_.try_emplace(key);
     if (is_new) {
+        entry->second.job = job;
         entry->second.place = jobs_in_order_.insert(jobs_in_order_.end(), key);
         if (jobs_in_order_.size() > kJobsRememberedMax) {
             by_job_.erase(jobs_in_order_.front());
@@ -185,7 +204,9 @@ void History::drop(const DropDetails& finished) {
 }
 
 void History::add(const ObjectKey& job, JobEvent event) {
-    std::deque<JobEvent>& events = of_job(job).events;
+    OfJob& of = of_job(job);
+    jobs_in_order_.splice(jobs_in_order_.end(), jobs_in_order_, of.place);
+    std::deque<JobEvent>& events = of.events;
     if (!events.empty() && events.back().reason == event.reason &&
         events.back().object == event.object) {
         events.back().at = event.at;
@@ -197,6 +218,51 @@ void History::add(const ObjectKey& job, JobEvent event) {
     if (events.size() > kEventsPerJobMax) events.pop_front();
 }
 
+namespace {
+
+bool says_the_same(const JobEvent& a, const JobEvent& b) {
+    return a.reason == b.reason && a.object == b.object && a.message == b.message;
+}
+
+// `past` first. An event of both is one: its first time is that of the past.
+std::deque<JobEvent> joined(const std::deque<JobEvent>& past, const std::deque<JobEvent>& recent) {
+    std::deque<JobEvent> all = past;
+    for (const JobEvent& event : recent) {
+        const auto known = std::find_if(all.rbegin(), all.rend(), [&](const JobEvent& other) {
+            return says_the_same(event, other);
+        });
+        if (known == all.rend()) {
+            all.push_back(event);
+        } else {
+            known->at = std::max(known->at, event.at);
+        }
+    }
+    while (all.size() > kEventsPerJobMax) all.pop_front();
+    return all;
+}
+
+}  // namespace
+
+void History::add_past(const History& past) {
+    // From the newest, so that each goes before those that are newer.
+    for (auto key = past.jobs_in_order_.rbegin(); key != past.jobs_in_order_.rend(); ++key) {
+        const OfJob& old = past.by_job_.at(*key);
+        const auto known = by_job_.find(*key);
+        if (known == by_job_.end()) {
+            if (by_job_.size() >= kJobsRememberedMax || old.events.empty()) continue;
+            OfJob added = old;
+            added.place = jobs_in_order_.insert(jobs_in_order_.begin(), *key);
+            by_job_.emplace(*key, std::move(added));
+            continue;
+        }
+        std::deque<JobEvent>& events = known->second.events;
+        const bool is_new_job = std::any_of(events.begin(), events.end(), [](const auto& event) {
+            return event.reason == "Submitted";
+        });
+        if (!is_new_job) events = joined(old.events, events);
+    }
+}
+
 std::vector<JobEvent> History::of(const ObjectKey& job) const {
     const auto found = by_job_.find(path_of(job));
     if (found == by_job_.end()) return {};
@@ -205,6 +271,22 @@ std::vector<JobEvent> History::of(const ObjectKey& job) const {
     std::stable_sort(newest_first.begin(), newest_first.end(),
                      [](const JobEvent& a, const JobEvent& b) { return a.at > b.at; });
     return newest_first;
+}
+
+std::vector<EventOfJob> History::recent(std::string_view namespace_name) const {
+    std::vector<EventOfJob> all;
+    std::size_t jobs = 0;
+    for (auto key = jobs_in_order_.rbegin(); key != jobs_in_order_.rend(); ++key) {
+        const OfJob& of = by_job_.at(*key);
+        const bool is_wanted = namespace_name.empty() || of.job.namespace_name == namespace_name;
+        if (!is_wanted) continue;
+        for (const JobEvent& event : of.events) all.push_back({of.job, event});
+        if (++jobs == kJobsListedMax) break;
+    }
+    std::stable_sort(all.begin(), all.end(), [](const EventOfJob& a, const EventOfJob& b) {
+        return a.event.at > b.event.at;
+    });
+    return all;
 }
 
 bool History::pod_runs(const std::string& uid) const {

@@ -30,12 +30,16 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
                                             "WorkloadResizeOutcome",
                                             "DeviceClassObserved",
                                             "DeviceClassRemoved",
-                                            "MetricsObserved"};
+                                            "MetricsObserved",
+                                            "JobUpdated",
+                                            "PolicyObjectsChanged",
+                                            "NodeChangeRequested",
+                                            "NodeChangeOutcome"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::string_view kEffectNames[] = {
-    "BindPod",       "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",
-    "ReportStarted", "WakeAt",    "EvictPod",       "ResizeWorkload", "DropDetails"};
+    "BindPod", "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",  "ReportStarted",
+    "WakeAt",  "EvictPod",  "ResizeWorkload", "DropDetails",    "UpdateWorkload", "ChangeNode"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 double seconds_of(ports::EngineObserver::Span span) {

@@ -1,6 +1,7 @@
 #include "daemon/embedded/embedded_cluster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "aio/loop.hpp"
 #include "daemon/embedded/embedded_logs.hpp"
@@ -14,6 +15,19 @@ namespace {
 constexpr std::chrono::milliseconds kSinkRetry{10};
 // The longest sleep when nothing is due.
 constexpr std::chrono::minutes kNothingDue{10};
+
+// As an administrator would label it.
+void put_in_pool(NodeFacts& node, const ports::NodeMembership& member, const std::string& prefix) {
+    node.pool = member.pool;
+    if (member.pool == kDefaultPool) {
+        node.labels.erase(prefix + "/pool");
+    } else {
+        node.labels[prefix + "/pool"] = member.pool;
+    }
+    if (member.gpu_model.empty()) return;
+    node.gpu_model = member.gpu_model;
+    node.labels[prefix + "/gpu-type"] = member.gpu_model;
+}
 
 }  // namespace
 
@@ -43,10 +57,14 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
     sink_ = &sink;
     const Instant now = clock();
     record(now, Advanced{});
-    cluster_.restore(
-        world_,
-        make_nodes(settings_.nodes, settings_.cluster.label_prefix, settings_.topology_labels),
-        now);
+    cluster_.name_topology(settings_.topology_labels);
+    std::vector<NodeFacts> nodes = configured_nodes();
+    for (NodeFacts& node : nodes) {
+        const auto member = memberships_.find(node.name);
+        if (member != memberships_.end())
+            put_in_pool(node, member->second, settings_.cluster.label_prefix);
+    }
+    cluster_.restore(world_, nodes, now);
     cluster_.announce(world_, made_);
     world_ = {};
     // No other process can lead. The start time is greater than that of any earlier start, which is
@@ -55,6 +73,33 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
         true, Epoch{static_cast<std::uint64_t>(std::max<std::int64_t>(now.ms(), 1))}});
     deliver();
     tasks_.spawn("embedded cluster", run());
+}
+
+std::vector<NodeFacts> EmbeddedCluster::configured_nodes() const {
+    return make_nodes(settings_.nodes, settings_.cluster.label_prefix, settings_.topology_labels);
+}
+
+// Other facts of a node, such as a cordon, stay as they are.
+void EmbeddedCluster::assign(const ports::NodeMemberships& all) {
+    const ports::NodeMemberships before = std::exchange(memberships_, all);
+    if (sink_ == nullptr || stopped_) return;
+    for (const NodeFacts& configured : configured_nodes()) {
+        const auto was = before.find(configured.name);
+        const auto is = memberships_.find(configured.name);
+        const bool was_assigned = was != before.end();
+        const bool is_assigned = is != memberships_.end();
+        if (!was_assigned && !is_assigned) continue;
+        if (was_assigned && is_assigned && was->second == is->second) continue;
+        const NodeFacts* const known = cluster_.find_node(configured.name);
+        if (known == nullptr) continue;
+        NodeFacts changed = *known;
+        changed.gpu_model = configured.gpu_model;
+        changed.labels.erase(settings_.cluster.label_prefix + "/gpu-type");
+        put_in_pool(changed, {configured.pool, configured.gpu_model},
+                    settings_.cluster.label_prefix);
+        if (is_assigned) put_in_pool(changed, is->second, settings_.cluster.label_prefix);
+        if (changed != *known) disturb(sim::NodeJoins{std::move(changed)});
+    }
 }
 
 void EmbeddedCluster::deliver() {

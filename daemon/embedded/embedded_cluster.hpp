@@ -35,7 +35,7 @@ struct Call {
 };
 using CallRecorder = std::function<void(const Call&)>;
 
-class EmbeddedCluster final : public ports::Cluster {
+class EmbeddedCluster final : public ports::Cluster, private ports::NodePools {
 public:
     EmbeddedCluster(aio::Loop& loop, EmbeddedSettings settings, sim::World world,
                     CallRecorder recorder = {});
@@ -51,6 +51,7 @@ public:
     // Its controllers have no problem to report.
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
+    [[nodiscard]] ports::NodePools* node_pools() override { return this; }
     // No other gpuctld can lead this cluster.
     aio::Task<void> hand_over(aio::Deadline /*deadline*/) override { co_return; }
     aio::Task<bool> stop(aio::Deadline deadline) override;
@@ -68,6 +69,9 @@ public:
     [[nodiscard]] aio::Signal& changed() { return changed_; }
 
 private:
+    // Before start(): for the nodes that it reports first.
+    void assign(const ports::NodeMemberships& all) override;
+    [[nodiscard]] std::vector<NodeFacts> configured_nodes() const;
     Instant clock();
     void record(Instant now, decltype(Call::what) what);
     void deliver();
@@ -78,6 +82,7 @@ private:
     CallRecorder recorder_;
     sim::Cluster cluster_;
     std::unique_ptr<ports::LogSource> logs_;
+    ports::NodeMemberships memberships_;
     ports::EventSink* sink_ = nullptr;
     std::vector<Event> made_;  // by the call in progress
     std::deque<Event> undelivered_;

@@ -129,6 +129,13 @@ aio::Task<Result<std::unique_ptr<ports::LogStream>>> EmbeddedLogs::open(ports::L
     if (!pod->node.empty() && !cluster.node_answers(pod->node)) {
         co_return unreachable(request.pod, pod->node);
     }
+    if (request.previous) {
+        const char* const why =
+            pod->restarts == 0
+                ? "its container has not started again, so there is no previous log"
+                : "the embedded cluster stores only the log of the container that runs now";
+        co_return make_error(ErrorCode::NotFound, subject + why);
+    }
     const std::optional<sim::LogScript> log = cluster.log_of(request.pod);
     if (!log) {
         co_return make_error(ErrorCode::BadRequest,

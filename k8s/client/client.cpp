@@ -292,6 +292,45 @@ aio::Task<ApiResult<std::unique_ptr<Client::Stream>>> Client::open_stream(std::s
     }
 }
 
+aio::Task<ApiResult<std::unique_ptr<net::WebSocket>>> Client::open_websocket(
+    std::string path, std::string protocols, aio::Deadline deadline) {
+    const auto parts = parts_;
+    ApiCall call;
+    call.path = std::move(path);
+    for (bool secrets_renewed = false;;) {
+        Result<Secrets> secrets = co_await current_secrets(*parts->credentials, deadline);
+        if (!secrets) {
+            co_return make_api_error(secrets.error().code,
+                                     describe(call) + ": " + secrets.error().message);
+        }
+        parts->adopt(*secrets);
+        const auto sent_at = aio::Clock::now();
+        net::HttpRequest request = parts->request_of(call, true);
+        request.fields.set("Accept", "*/*");  // passed on to kubelets, which know no JSON here
+        request.fields.add("Sec-WebSocket-Protocol", protocols);
+        net::HttpClientSettings origin =
+            pool_settings(parts->credentials->access(), parts->settings, secrets->tls, 1);
+        const net::WebSocketSettings socket_settings;
+        const auto refusal = std::make_shared<net::HttpResponse>();
+        refusal->status = 0;
+        Result<std::unique_ptr<net::WebSocket>> opened = co_await net::connect_websocket(
+            parts->loop, std::move(origin), std::move(request), socket_settings, deadline, refusal);
+        parts->count("CONNECT", opened ? 101 : refusal->status, sent_at);
+        if (opened) co_return std::move(*opened);
+        if (refusal->status == 0) co_return from_transport(call, opened.error());
+        if (refusal->status == 401 && !secrets_renewed) {
+            secrets_renewed = true;
+            parts->credentials->rejected(secrets->serial);
+            Result<const Secrets*> renewed = co_await parts->credentials->refresh(deadline);
+            if (renewed && (*renewed)->serial != secrets->serial) continue;
+        }
+        const ApiStatus status =
+            parse_status(refusal->status, refusal->body, refusal->fields.get("Retry-After"));
+        co_return with_redirect(to_error(status, false, describe(call)), refusal->status,
+                                refusal->fields);
+    }
+}
+
 const Client::Figures& Client::figures() const {
     const auto binds = parts_->binds.figures();
     parts_->figures.binds_in_flight = binds.in_flight;

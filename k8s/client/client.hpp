@@ -25,6 +25,7 @@
 #include "k8s/auth/credentials.hpp"
 #include "k8s/client/api_status.hpp"
 #include "k8s/client/retry.hpp"
+#include "net/websocket/websocket.hpp"
 #include "scheduler/base/ids.hpp"
 
 namespace gpuctl::k8s {
@@ -109,6 +110,12 @@ public:
     };
     aio::Task<ApiResult<std::unique_ptr<Stream>>> open_stream(std::string path,
                                                               aio::Deadline deadline);
+
+    // A WebSocket of a subresource: pods/exec, pods/attach, pods/portforward. `protocols` as the
+    // header lists them. Never repeated, but with renewed credentials.
+    aio::Task<ApiResult<std::unique_ptr<net::WebSocket>>> open_websocket(std::string path,
+                                                                         std::string protocols,
+                                                                         aio::Deadline deadline);
 
     struct Latency {
         std::array<std::uint64_t, kLatencyEdgesMs.size() + 1> buckets{};

@@ -11,6 +11,7 @@
 #include "k8s/cluster/controller_trouble.hpp"
 #include "k8s/cluster/kubernetes_cluster_parts.hpp"
 #include "k8s/cluster/kubernetes_health.hpp"
+#include "k8s/cluster/node_port.hpp"
 
 namespace gpuctl::k8s {
 
@@ -72,7 +73,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
                  if (outcome.result == BindResult::bound) report_bound(outcome.uid);
                  outbox.deliver(std::move(outcome));
              }),
-      maker(group, *client, {settings.scheduler_name, labels},
+      maker(group, *client, {settings.scheduler_name, labels, settings.pod_defaults},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
               [this](const EvictPod& order, PodEvictOutcome outcome) {
@@ -81,7 +82,11 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
               }),
       resizer(group, *client, labels,
               [this](WorkloadResizeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
-      logs(*client) {
+      node_writer(
+          group, *client, [this](const std::string& name) { return node_feed.find(name); },
+          [this](NodeChangeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
+      logs(*client),
+      sessions(*client) {
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
 }
@@ -145,6 +150,8 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
                    [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
+                   [&](const UpdateWorkload& order) { parts.maker.update(order); },
+                   [&](const ChangeNode& order) { parts.node_writer.change(order); },
                    [](const DropDetails&) {},  // users own these objects
                    [&](const ReportPending& report) {
                        parts.writer.want(report);
@@ -177,6 +184,8 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
 
 ports::LogSource& KubernetesCluster::logs() { return parts_->logs; }
 
+ports::SessionSource* KubernetesCluster::sessions() { return &parts_->sessions; }
+
 aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadline) {
     auto answer = co_await parts_->client->get("/api/v1/namespaces/kube-system", deadline);
     if (!answer) {
@@ -199,6 +208,16 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
     return read_controller_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
 }
 
+aio::Task<Result<ports::Orphans>> KubernetesCluster::remove_orphans(ObjectKey job, bool force,
+                                                                    Epoch epoch) {
+    return parts_->maker.remove_orphans(std::move(job), force, epoch);
+}
+
+aio::Task<Result<std::int32_t>> KubernetesCluster::node_port(ObjectKey job,
+                                                             aio::Deadline deadline) {
+    return read_node_port(*parts_->client, std::move(job), deadline);
+}
+
 aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     Parts& parts = *parts_;
     if (std::exchange(parts.stopping, true)) co_return;
@@ -206,7 +225,7 @@ aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     constexpr std::chrono::milliseconds look_again{10};
     const auto is_idle = [&] {
         return parts.binder.idle() && parts.maker.idle() && parts.evictor.idle() &&
-               parts.resizer.idle();
+               parts.resizer.idle() && parts.node_writer.idle();
     };
     parts.writes_ended = is_idle();
     while (!parts.writes_ended && !deadline.passed()) {

@@ -22,6 +22,7 @@
 #include "k8s/convert/convert_workload.hpp"
 #include "k8s/lease/lease_keeper.hpp"
 #include "k8s/watch/informer.hpp"
+#include "k8s/workload/pod_defaults.hpp"
 #include "k8s/write/binder.hpp"
 #include "k8s/write/event_recorder.hpp"
 #include "k8s/write/status_writer.hpp"
@@ -37,6 +38,7 @@ struct KubernetesSettings {
     TopologyKeys topology_labels;
     std::vector<std::string> unhealthy_conditions;
     std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label has the count
+    std::vector<PodDefaults> pod_defaults;
     std::string version = "0";
     bool lease_enabled = true;
     // An empty identity is derived from `pod`.
@@ -76,10 +78,14 @@ public:
     void carry_out(const Effect& effect) override;
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
+    [[nodiscard]] ports::SessionSource* sessions() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
+    aio::Task<Result<ports::Orphans>> remove_orphans(ObjectKey job, bool force,
+                                                     Epoch epoch) override;
+    aio::Task<Result<std::int32_t>> node_port(ObjectKey job, aio::Deadline deadline) override;
     aio::Task<void> hand_over(aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 

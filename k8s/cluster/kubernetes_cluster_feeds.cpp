@@ -150,13 +150,15 @@ bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     }
     const std::uint64_t print = fingerprint(*facts, scratch_);
     const auto known = nodes_.find(identity.name);
-    if (known != nodes_.end() && known->second == print) {
+    if (known != nodes_.end() && known->second.fingerprint == print) {
         ++figures_.unchanged;
+        known->second.node.resource_version = identity.resource_version;
         return true;
     }
+    WatchedNode node{identity.uid, identity.resource_version, facts->unschedulable, facts->labels};
     if (!outbox_.offer(NodeObserved{std::move(*facts)})) return false;
     ++figures_.reported;
-    nodes_.insert_or_assign(identity.name, print);
+    nodes_.insert_or_assign(identity.name, Known{print, std::move(node)});
     return true;
 }
 
@@ -165,6 +167,12 @@ bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*las
     if (!outbox_.offer(NodeRemoved{identity.name})) return false;
     nodes_.erase(identity.name);
     return true;
+}
+
+std::optional<WatchedNode> NodeFeed::find(const std::string& name) const {
+    const auto known = nodes_.find(name);
+    if (known == nodes_.end()) return std::nullopt;
+    return known->second.node;
 }
 
 bool WorkloadFeed::on_object(Change /*change*/, const ObjectIdentity& identity,

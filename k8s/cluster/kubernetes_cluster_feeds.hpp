@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "k8s/watch/feed.hpp"
 #include "k8s/watch/volumes.hpp"
 #include "k8s/write/event_recorder.hpp"
+#include "k8s/write/node_writer.hpp"
 #include "k8s/write/status_writer.hpp"
 #include "scheduler/model/job/workload.hpp"
 
@@ -86,9 +88,16 @@ public:
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
 
+    // As the watch showed it last; nullopt: there is no such node.
+    [[nodiscard]] std::optional<WatchedNode> find(const std::string& name) const;
+
 private:
+    struct Known {
+        std::uint64_t fingerprint = 0;
+        WatchedNode node;
+    };
     LabelKeys labels_;
-    std::unordered_map<std::string, std::uint64_t> nodes_;  // name -> fingerprint
+    std::unordered_map<std::string, Known> nodes_;  // by name
     std::string scratch_;
 };
 

@@ -9,11 +9,13 @@
 #include "aio/signal.hpp"
 #include "aio/task_group.hpp"
 #include "k8s/client/log_stream.hpp"
+#include "k8s/client/pod_session.hpp"
 #include "k8s/cluster/kubernetes_cluster.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
 #include "k8s/cluster/side_watches.hpp"
 #include "k8s/write/evictor.hpp"
+#include "k8s/write/node_writer.hpp"
 #include "k8s/write/resizer.hpp"
 #include "k8s/write/workload_maker.hpp"
 
@@ -64,7 +66,9 @@ struct KubernetesCluster::Parts {
     WorkloadMaker maker;
     Evictor evictor;
     Resizer resizer;
+    NodeWriter node_writer;
     KubernetesLogs logs;
+    KubernetesSessions sessions;
 
     bool synced_reported = false;
     bool listing = false;  // the first lists have started

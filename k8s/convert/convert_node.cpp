@@ -43,6 +43,8 @@ void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node)
     cursor.object([&](std::string_view key) {
         if (key == "name") {
             node.name = cursor.string();
+        } else if (key == "uid") {
+            node.uid = cursor.string();
         } else if (key == "creationTimestamp") {
             node.created_at = parse_object_time(cursor.string());
         } else if (key == "labels") {
@@ -53,6 +55,7 @@ void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node)
                 if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
                 if (found.key == OwnKey::gpu_type) gpu_type.offer(value, found.old_prefix);
                 if (found.key == OwnKey::health) read_health(value, node);
+                if (found.key == OwnKey::drain) node.draining = value == "true";
             });
         } else if (key == "annotations") {
             cursor.object([&](std::string_view annotation) {

@@ -56,6 +56,7 @@ void store_own_value(MetadataParts& parts, LabelKeys::Found found, std::string_v
         case OwnKey::required_topology:
         case OwnKey::preferred_topology:
         case OwnKey::health:
+        case OwnKey::drain:
         case OwnKey::topology_spread:
             return;
     }

@@ -37,8 +37,9 @@ constexpr auto kSuffixes = std::to_array<std::string_view>({"",
                                                             "required-topology",
                                                             "preferred-topology",
                                                             "topology-spread",
-                                                            "health"});
-static_assert(kSuffixes.size() == static_cast<std::size_t>(OwnKey::health) + 1,
+                                                            "health",
+                                                            "drain"});
+static_assert(kSuffixes.size() == static_cast<std::size_t>(OwnKey::drain) + 1,
               "one suffix per key, in the order of OwnKey, whose last one is named here");
 
 // Prefixes of earlier products, still read; a value under the current prefix wins.

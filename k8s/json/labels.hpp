@@ -42,7 +42,8 @@ enum class OwnKey : std::uint8_t {
     required_topology,  // annotations on a pod: a level, or the node label that names its domains
     preferred_topology,
     topology_spread,
-    health  // label or annotation of a node: "failed"
+    health,  // label or annotation of a node: "failed"
+    drain    // label of a node that is being emptied: "true"
 };
 
 std::string_view suffix_of(OwnKey key);

@@ -82,9 +82,8 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
         return refuse("parts of GPUs of vendor " + spec.gpu.vendor +
                       " cannot be made visible to a container; request whole GPUs");
     }
-    if (!spec.claims.empty()) {
-        return refuse("storage." + spec.claims.front().name +
-                      " is a claimed volume, which is not supported yet; use storage.workdirs");
+    if (const std::string path = path_mounted_twice(spec); !path.empty()) {
+        return refuse("its storage mounts " + path + " twice; give each volume a path of its own");
     }
     std::vector<std::string> types = spec.gpu_types_next;
     types.push_back(gpu_model_of(spec));
@@ -104,14 +103,20 @@ void add_user_metadata(Json& metadata, const JobSpec& spec) {
     }
 }
 
+Json shared_labels(const JobSpec& spec, std::string_view component) {
+    return {{"app.kubernetes.io/managed-by", "gpuctl"},
+            {"app.kubernetes.io/name", spec.key.name},
+            {"app.kubernetes.io/component", component}};
+}
+
 Json common_labels(const JobSpec& spec, const WorkloadSettings& settings) {
     const LabelKeys& keys = settings.labels;
-    Json labels = {{"app.kubernetes.io/managed-by", "gpuctl"},
-                   {keys.text(OwnKey::job_type), to_string(spec.kind)},
-                   {keys.text(OwnKey::name), spec.key.name},
-                   {keys.text(OwnKey::namespace_name), spec.key.namespace_name},
-                   {keys.text(OwnKey::pool), pool_of(spec)},
-                   {keys.text(OwnKey::priority), to_string(spec.priority)}};
+    Json labels = shared_labels(spec, to_string(spec.kind));
+    labels[keys.text(OwnKey::job_type)] = to_string(spec.kind);
+    labels[keys.text(OwnKey::name)] = spec.key.name;
+    labels[keys.text(OwnKey::namespace_name)] = spec.key.namespace_name;
+    labels[keys.text(OwnKey::pool)] = pool_of(spec);
+    labels[keys.text(OwnKey::priority)] = to_string(spec.priority);
     if (!spec.queue.empty()) labels[keys.text(OwnKey::queue)] = spec.queue;
     if (const std::string type = gpu_model_of(spec); !type.empty()) {
         labels[keys.text(OwnKey::gpu_type)] = type;
@@ -131,6 +136,8 @@ WorkloadPaths workload_paths(JobKind kind, const ObjectKey& job) {
     const std::string name = net::percent_encode(job.name);
     WorkloadPaths paths;
     paths.service = "/api/v1" + space + "services/svc-" + name;
+    paths.config_map = "/api/v1" + space + "configmaps/" + name + "-deepspeed";
+    paths.claims = "/api/v1" + space + "persistentvolumeclaims";
     switch (kind) {
         case JobKind::training:
             paths.api_version = "batch/v1";
@@ -166,31 +173,39 @@ Result<std::string> workload_body(const JobRecord& job, const WorkloadSettings& 
 
 bool needs_service(const JobSpec& spec) { return !is_gang(spec) || has_ranks(spec); }
 
-std::string service_body(const JobRecord& job, const WorkloadSettings& settings,
-                         std::string_view owner_uid) {
+Json owned_metadata(const JobRecord& job, const WorkloadSettings& settings, std::string name,
+                    std::string_view owner_uid) {
     const JobSpec& spec = job.spec;
     const LabelKeys& keys = settings.labels;
     const WorkloadPaths paths = workload_paths(spec.kind, spec.key);
-    Json metadata = {{"name", service_name(spec)},
+    Json labels = shared_labels(spec, to_string(spec.kind));
+    labels[keys.text(OwnKey::job_type)] = to_string(spec.kind);
+    labels[keys.text(OwnKey::job_uid)] = job.uid;
+    labels[keys.text(OwnKey::name)] = spec.key.name;
+    labels[keys.text(OwnKey::namespace_name)] = spec.key.namespace_name;
+    labels[keys.text(OwnKey::pool)] = pool_of(spec);
+    Json metadata = {{"name", std::move(name)},
                      {"namespace", spec.key.namespace_name},
-                     {"labels",
-                      {{"app.kubernetes.io/managed-by", "gpuctl"},
-                       {keys.text(OwnKey::job_type), to_string(spec.kind)},
-                       {keys.text(OwnKey::job_uid), job.uid},
-                       {keys.text(OwnKey::name), spec.key.name},
-                       {keys.text(OwnKey::namespace_name), spec.key.namespace_name},
-                       {keys.text(OwnKey::pool), pool_of(spec)}}}};
+                     {"labels", std::move(labels)}};
     if (!spec.description.empty()) {
         metadata["annotations"] = {{keys.text(OwnKey::description), spec.description}};
     }
     add_user_metadata(metadata, spec);
     // Without blockOwnerDeletion: it affects foreground deletion only, and some clusters require
     // permissions on the owner's finalizers to set it.
-    metadata["ownerReferences"] = Json::array({{{"apiVersion", paths.api_version},
-                                                {"kind", paths.kind},
-                                                {"name", spec.key.name},
-                                                {"uid", owner_uid},
-                                                {"controller", true}}});
+    if (!owner_uid.empty())
+        metadata["ownerReferences"] = Json::array({{{"apiVersion", paths.api_version},
+                                                    {"kind", paths.kind},
+                                                    {"name", spec.key.name},
+                                                    {"uid", owner_uid},
+                                                    {"controller", true}}});
+    return metadata;
+}
+
+std::string service_body(const JobRecord& job, const WorkloadSettings& settings,
+                         std::string_view owner_uid) {
+    const JobSpec& spec = job.spec;
+    Json metadata = owned_metadata(job, settings, service_name(spec), owner_uid);
     Json service;
     if (is_gang(spec)) {
         service = {{"clusterIP", "None"},
@@ -225,7 +240,10 @@ std::string priority_class_body(JobPriority priority) {
         {"kind", "PriorityClass"},
         {"metadata",
          {{"name", priority_class_name(priority)},
-          {"labels", {{"app.kubernetes.io/managed-by", "gpuctl"}}}}},
+          {"labels",
+           {{"app.kubernetes.io/managed-by", "gpuctl"},
+            {"app.kubernetes.io/name", "gpuctl"},
+            {"app.kubernetes.io/component", "priority"}}}}},
         {"value", priority_value(priority)},
         {"globalDefault", false},
         {"preemptionPolicy", priority == JobPriority::low ? "Never" : "PreemptLowerPriority"},

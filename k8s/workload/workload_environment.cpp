@@ -72,7 +72,6 @@ void offer_distributed(Json& list, const JobSpec& spec) {
         }
     }
     offer(list, "NPROC_PER_NODE", std::to_string(std::max<std::int64_t>(1, spec.gpu.count)));
-    if (has_ranks(spec)) offer(list, "NCCL_SOCKET_IFNAME", "eth0");
 }
 
 // GPU images request all devices from the container runtime by default; a pod that requested none
@@ -101,8 +100,12 @@ std::string visible_devices_variable(const JobSpec& spec) {
     return vendor == nullptr ? "" : std::string{vendor->visible_devices_environment};
 }
 
-Json container_environment(const JobSpec& spec, const LabelKeys& labels) {
+// No NCCL_SOCKET_IFNAME and the like: the pods have no node yet, and NCCL finds interfaces, NVLink
+// and InfiniBand by itself. Where it needs help, the pool's environment has the value.
+Json container_environment(const JobSpec& spec, const LabelKeys& labels,
+                           const PodDefaults& defaults) {
     Json list = user_environment(spec);
+    for (const auto& [name, value] : defaults.environment) offer(list, name, value);
     if (is_gang(spec) && (spec.replicas_max > 1 || spec.gpu.count > 1)) {
         offer_distributed(list, spec);
     }

@@ -31,7 +31,8 @@ inline std::string pool_of(const JobSpec& spec) {
     return spec.pool.empty() ? "default" : spec.pool;
 }
 
-Json container_environment(const JobSpec& spec, const LabelKeys& labels);
+Json container_environment(const JobSpec& spec, const LabelKeys& labels,
+                           const PodDefaults& defaults);
 // The variable that makes GPUs visible to a container, by vendor; empty: the vendor has none.
 std::string visible_devices_variable(const JobSpec& spec);
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings);
@@ -41,5 +42,22 @@ void add_user_metadata(Json& metadata, const JobSpec& spec);
 
 // Labels that workload, pods and Service share.
 Json common_labels(const JobSpec& spec, const WorkloadSettings& settings);
+// Labels of every object of the job, as other tools read them: managed-by, name, component.
+Json shared_labels(const JobSpec& spec, std::string_view component);
+// Metadata of an object that is garbage-collected with the workload.
+Json owned_metadata(const JobRecord& job, const WorkloadSettings& settings, std::string name,
+                    std::string_view owner_uid);
+
+// The volumes of a pod and where its container mounts them.
+struct Mounts {
+    Json volumes = Json::array();
+    Json mounts = Json::array();
+};
+void add_claims(const JobSpec& spec, Mounts& mounts);
+void add_deepspeed_files(const JobSpec& spec, Mounts& mounts);
+// Wraps the command of the container so that it finds our DeepSpeed files.
+void offer_deepspeed_files(const JobSpec& spec, Json& container);
+// Two volumes of the job with one path; empty: none.
+std::string path_mounted_twice(const JobSpec& spec);
 
 }  // namespace gpuctl::k8s

@@ -46,11 +46,6 @@ bool looks_like_file(std::string_view path) {
            std::end(extensions);
 }
 
-struct Mounts {
-    Json volumes = Json::array();
-    Json mounts = Json::array();
-};
-
 // The index counts skipped empty paths too, so that a volume's name does not depend on the paths
 // before it.
 Mounts workdir_mounts(const JobSpec& spec) {
@@ -70,11 +65,13 @@ Mounts workdir_mounts(const JobSpec& spec) {
     return result;
 }
 
-Json container(const JobSpec& spec, const Json& mounts, const LabelKeys& labels) {
+Json container(const JobSpec& spec, const Json& mounts, const LabelKeys& labels,
+               const PodDefaults& defaults) {
     Json container = {{"name", "main"}, {"image", spec.image}, {"imagePullPolicy", "IfNotPresent"}};
     if (!spec.command.empty()) container["command"] = spec.command;
     if (!spec.args.empty()) container["args"] = spec.args;
-    if (Json environment = container_environment(spec, labels); !environment.empty()) {
+    offer_deepspeed_files(spec, container);
+    if (Json environment = container_environment(spec, labels, defaults); !environment.empty()) {
         container["env"] = std::move(environment);
     }
     container["resources"] = container_resources(spec);
@@ -132,6 +129,34 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
     }
 }
 
+// What the operator configured for the pool's pods.
+void apply_defaults(Json& pod, const PodDefaults& defaults) {
+    if (!defaults.service_account.empty()) pod["serviceAccountName"] = defaults.service_account;
+    for (const PodToleration& one : defaults.tolerations) {
+        Json toleration = Json::object();
+        if (!one.key.empty()) toleration["key"] = one.key;
+        toleration["operator"] = one.value.empty() ? "Exists" : "Equal";
+        if (!one.value.empty()) toleration["value"] = one.value;
+        if (!one.effect.empty()) toleration["effect"] = one.effect;
+        Json& list = pod["tolerations"];
+        if (std::find(list.begin(), list.end(), toleration) == list.end()) {
+            list.push_back(std::move(toleration));
+        }
+    }
+    Json security = Json::object();
+    const auto put_id = [&security](const char* key, std::int64_t id) {
+        if (id >= 0) security[key] = id;
+    };
+    put_id("runAsUser", defaults.run_as_user);
+    put_id("runAsGroup", defaults.run_as_group);
+    put_id("fsGroup", defaults.fs_group);
+    if (defaults.run_as_non_root) security["runAsNonRoot"] = true;
+    if (!defaults.seccomp_profile.empty()) {
+        security["seccompProfile"] = {{"type", defaults.seccomp_profile}};
+    }
+    if (!security.empty()) pod["securityContext"] = std::move(security);
+}
+
 Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
     Json labels = common_labels(spec, settings);
     Json annotations = Json::object();
@@ -180,7 +205,10 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
 
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
     const JobSpec& spec = job.spec;
-    Mounts workdirs = workdir_mounts(spec);
+    const PodDefaults defaults = pod_defaults_of(settings.pod_defaults, pool_of(spec));
+    Mounts mounts = workdir_mounts(spec);
+    add_claims(spec, mounts);
+    add_deepspeed_files(spec, mounts);
     // Service links are variables named after every Service of the namespace, including those of
     // our other jobs: a job `vllm` would give each pod VLLM_PORT=tcp://..., and 1,000 jobs 7,000 of
     // them.
@@ -201,9 +229,10 @@ Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
         pod["imagePullSecrets"] = std::move(secrets);
     }
     place(pod, spec, settings.labels);
+    apply_defaults(pod, defaults);
     if (has_ranks(spec)) pod["subdomain"] = service_name(spec);
-    pod["containers"] = Json::array({container(spec, workdirs.mounts, settings.labels)});
-    if (!workdirs.volumes.empty()) pod["volumes"] = std::move(workdirs.volumes);
+    pod["containers"] = Json::array({container(spec, mounts.mounts, settings.labels, defaults)});
+    if (!mounts.volumes.empty()) pod["volumes"] = std::move(mounts.volumes);
     return {{"metadata", template_metadata(spec, settings)}, {"spec", std::move(pod)}};
 }
 

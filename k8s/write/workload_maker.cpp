@@ -24,6 +24,8 @@ ObjectMark read_mark(std::string_view json, const LabelKeys& labels) {
         cursor.object([&](std::string_view key) {
             if (key == "uid") {
                 mark.uid = cursor.string();
+            } else if (key == "resourceVersion") {
+                mark.version = cursor.string();
             } else if (key == "labels") {
                 cursor.object([&](std::string_view label) {
                     const std::string_view value = cursor.string();
@@ -86,6 +88,7 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
     switch (error.code) {
         case ErrorCode::NotFound:  // of a write: its namespace does not exist
             step.code = ErrorCode::NamespaceNotFound;
+            step.message += "; create the namespace first, or name another one in job.namespace";
             break;
         case ErrorCode::Forbidden:
         case ErrorCode::BadRequest:
@@ -129,6 +132,7 @@ aio::Task<Result<void>> WorkloadMaker::try_create(JobRecord job, Epoch epoch) {
         const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
         step = co_await apply(paths.object, std::move(*body), epoch, true);
     }
+    if (step.ok) step = co_await ensure_claims(job, epoch, true);
     if (step.ok) co_return Result<void>{};
     co_return make_error(step.code, "check job " + to_string(job.spec.key) +
                                         ": the cluster would refuse it: " + step.message);
@@ -143,22 +147,27 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order)
     step = co_await check_name(job);
     if (!step.ok) co_return step;
     const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
+    if (!job.spec.claims.empty()) {
+        std::string tried = *body;
+        step = co_await apply(paths.object, std::move(tried), order.epoch, true);
+        if (step.ok) step = co_await ensure_claims(job, order.epoch, false);
+        if (!step.ok) co_return step;
+    }
     Step made = co_await apply(paths.object, std::move(*body), order.epoch);
     if (!made.ok && !made.retryable) {
         // The last attempt was refused; an earlier one, whose answer was lost, may have created it.
         Step there = co_await read_object(paths.object, job.uid);
         if (there.retryable || (there.ok && there.found)) made = std::move(there);
     }
-    if (!made.ok || !needs_service(job.spec)) co_return made;
-    std::string service = service_body(job, settings_, made.uid);
-    Step served = co_await apply(paths.service, std::move(service), order.epoch);
-    if (!served.ok && !served.retryable) {
-        // A workload without its Service is a failed create: delete it again.
+    if (!made.ok) co_return made;
+    Step owned = co_await make_owned(job, made.uid, order.epoch);
+    if (!owned.ok && !owned.retryable) {
+        // A workload without its other objects is a failed create: delete it again.
         const Step undone = co_await send_delete(paths.object, made.uid, false, order.epoch);
-        if (!undone.ok) served.message += "; and " + undone.message;
-        served.retryable = undone.retryable;  // retried rather than left half made
+        if (!undone.ok) owned.message += "; and " + undone.message;
+        owned.retryable = undone.retryable;  // retried rather than left half made
     }
-    co_return served;
+    co_return owned;
 }
 
 // The value of a PriorityClass cannot be changed, so a different one is only reported.
@@ -203,6 +212,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::read_object(std::string path, std:
     }
     const ObjectMark mark = read_mark(found->body, settings_.labels);
     step.uid = mark.uid;
+    step.version = mark.version;
     step.is_made_here = !mark.job_type.empty();
     step.ok = !job_uid.empty() && mark.job_uid == job_uid;
     co_return step;
@@ -220,29 +230,8 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
         }
         if (!step.ok) co_return step;
     }
-    if (!needs_service(job.spec)) co_return Step{};
-    Step service = co_await check_service(std::move(job));
-    co_return service;
-}
-
-// If ours were applied over a foreign Service, it would redirect that Service's traffic to the job
-// and delete the Service with the job.
-aio::Task<WorkloadMaker::Step> WorkloadMaker::check_service(JobRecord job) {
-    const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
-    Step step = co_await read_object(paths.service, job.uid);
-    if (step.ok || !step.message.empty()) co_return step;
-    const std::string name =
-        "Service " + job.spec.key.namespace_name + paths.service.substr(paths.service.rfind('/'));
-    if (step.is_made_here) {
-        step.retryable = true;  // garbage-collected with the previous job of this name
-        step.message = name + " of an earlier job of this name is still being removed";
-        co_return step;
-    }
-    step.message = name +
-                   " exists already and was not created by gpuctl; the job needs a Service of that "
-                   "name: rename or delete the existing one, or choose another name for the job";
-    step.code = ErrorCode::JobExists;
-    co_return step;
+    Step owned = co_await check_owned(std::move(job));
+    co_return owned;
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::apply(std::string path, std::string body, Epoch epoch,

@@ -1,20 +1,17 @@
 #include "net/http/http_server.hpp"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "aio/loop.hpp"
 #include "aio/task_group.hpp"
 #include "net/http/http_session.hpp"
 #include "net/http/http_text.hpp"
-#include "text/url.hpp"
+#include "net/transport/listener.hpp"
 
 namespace gpuctl::net {
 
@@ -25,7 +22,6 @@ namespace {
 constexpr int kAcceptsPerTurn = 64;
 // Refused connections whose 503 is still being sent.
 constexpr std::size_t kGoodbyesMax = 64;
-constexpr int kBacklog = 1024;
 
 std::string address_text(const sockaddr_storage& address) {
     std::array<char, INET6_ADDRSTRLEN> text{};
@@ -37,53 +33,6 @@ std::string address_text(const sockaddr_storage& address) {
         ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
     }
     return text.data();
-}
-
-struct Listening {
-    int descriptor = -1;
-    std::uint16_t port = 0;
-};
-
-int open_listener(const addrinfo& at) {
-    const int descriptor =
-        ::socket(at.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (descriptor < 0) return -1;
-    const int on = 1;
-    ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (::bind(descriptor, at.ai_addr, at.ai_addrlen) == 0 && ::listen(descriptor, kBacklog) == 0) {
-        return descriptor;
-    }
-    const int why = errno;
-    ::close(descriptor);
-    errno = why;
-    return -1;
-}
-
-Result<Listening> listen_on(const std::string& address, std::uint16_t port) {
-    const std::string doing = "listen on " + text::host_port(address, port);
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-    addrinfo* list = nullptr;
-    const int failure = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &list);
-    if (failure != 0) {
-        return make_error(ErrorCode::InvalidConfiguration, doing + ": " + ::gai_strerror(failure));
-    }
-    Listening listening;
-    listening.descriptor = open_listener(*list);
-    const int why = errno;
-    ::freeaddrinfo(list);
-    if (listening.descriptor < 0) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          doing + ": " + std::generic_category().message(why));
-    }
-    sockaddr_storage bound{};
-    socklen_t size = sizeof bound;
-    ::getsockname(listening.descriptor, reinterpret_cast<sockaddr*>(&bound), &size);
-    listening.port =
-        ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
-                                          : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
-    return listening;
 }
 
 // The first bytes of a TLS connection are the handshake's; the session follows.

@@ -1,5 +1,6 @@
 #pragma once
-// A WebSocket as both ends see it: whole text messages, pings and idle timeouts handled inside.
+// A WebSocket as both ends see it: whole messages of text or of bytes, pings and idle timeouts
+// handled inside.
 
 #include <chrono>
 #include <cstdint>
@@ -34,7 +35,13 @@ public:
     virtual aio::Task<Result<void>> write_text(std::string message, aio::Deadline deadline) = 0;
     // nullopt: the peer closed the stream cleanly. Timeout: no message before the deadline, the
     // stream is unchanged. Any other error ends the stream.
+    // A message of bytes ends the stream.
     virtual aio::Task<Result<std::optional<std::string>>> read_text(aio::Deadline deadline) = 0;
+    // The same for messages of bytes; one of text ends the stream.
+    virtual aio::Task<Result<void>> write_bytes(std::string message, aio::Deadline deadline) = 0;
+    virtual aio::Task<Result<std::optional<std::string>>> read_bytes(aio::Deadline deadline) = 0;
+    // Client: the sub-protocol that the server chose; empty: none.
+    [[nodiscard]] virtual std::string protocol() const = 0;
     virtual aio::Task<void> close(CloseCode code, std::string why, aio::Deadline deadline) = 0;
 };
 

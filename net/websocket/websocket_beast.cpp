@@ -72,7 +72,6 @@ public:
           closed_(loop) {
         stream_.read_message_max(settings.message_bytes_max);
         stream_.auto_fragment(false);
-        stream_.text(true);
     }
 
     aio::Task<Result<void>> accept(HttpRequest request, std::string protocol,
@@ -111,13 +110,14 @@ public:
         co_return open;
     }
 
-    aio::Task<Result<void>> write_text(std::string message, aio::Deadline deadline) override {
+    aio::Task<Result<void>> write(Kind kind, std::string message, aio::Deadline deadline) override {
         GPUCTL_CHECK(!writing_, "a websocket has one writer at a time");
         if (ended_) co_return ended_error(ended_why_);
         if (closing_) co_return make_error(ErrorCode::Cancelled, "websocket: closing");
         const auto self = shared_from_this();
         outgoing_ = std::move(message);
         writing_ = true;
+        stream_.text(kind == Kind::text);
         stream_.async_write(asio::buffer(outgoing_),
                             [self](beast::error_code failure, std::size_t) {
                                 self->writing_ = false;
@@ -135,7 +135,7 @@ public:
         co_return Result<void>{};
     }
 
-    aio::Task<Result<std::optional<std::string>>> read_text(aio::Deadline deadline) override {
+    aio::Task<Result<std::optional<std::string>>> read(Kind kind, aio::Deadline deadline) override {
         const auto self = shared_from_this();
         while (ahead_.empty()) {
             if (ended_ && ended_why_ == websocket::error::closed) {
@@ -148,7 +148,16 @@ public:
             Error error = co_await stopped_waiting("read");
             co_return error;
         }
-        std::optional<std::string> message = std::move(ahead_.front());
+        if (ahead_.front().kind != kind) {
+            ahead_.clear();
+            ahead_bytes_ = 0;
+            ended_ = true;
+            ended_why_ = websocket::error::bad_opcode;
+            begin_close(CloseCode::policy,
+                        kind == Kind::text ? "text messages only" : "messages of bytes only");
+            co_return ended_error(ended_why_);
+        }
+        std::optional<std::string> message = std::move(ahead_.front().message);
         ahead_.pop_front();
         ahead_bytes_ -= message->size();
         read_ahead();
@@ -226,6 +235,11 @@ private:
         return answer;
     }
 
+    [[nodiscard]] std::string protocol() const override {
+        const auto chosen = answer_[http::field::sec_websocket_protocol];
+        return {chosen.data(), chosen.size()};
+    }
+
     std::string refusal_text() const {
         const auto location = answer_[http::field::location];
         const std::string target = redirect_target(static_cast<int>(answer_.result_int()),
@@ -253,13 +267,10 @@ private:
         if (failure) {
             ended_ = true;
             ended_why_ = failure;
-        } else if (!stream_.got_text()) {
-            ended_ = true;
-            ended_why_ = websocket::error::bad_opcode;
-            begin_close(CloseCode::policy, "text messages only");
         } else {
             const auto data = incoming_.cdata();
-            ahead_.emplace_back(static_cast<const char*>(data.data()), data.size());
+            ahead_.push_back({stream_.got_text() ? Kind::text : Kind::bytes,
+                              {static_cast<const char*>(data.data()), data.size()}});
             ahead_bytes_ += data.size();
             incoming_.consume(data.size());
             read_ahead();
@@ -290,7 +301,11 @@ private:
     beast::error_code open_failure_;
 
     beast::flat_buffer incoming_;
-    std::deque<std::string> ahead_;
+    struct Ahead {
+        Kind kind;
+        std::string message;
+    };
+    std::deque<Ahead> ahead_;
     std::size_t ahead_bytes_ = 0;
     bool reading_ = false;
     bool ended_ = false;
@@ -313,16 +328,24 @@ public:
     ~Face() override { socket_->abort(); }
 
     aio::Task<Result<void>> write_text(std::string message, aio::Deadline deadline) override {
-        return socket_->write_text(std::move(message), deadline);
+        return socket_->write(Kind::text, std::move(message), deadline);
     }
     aio::Task<Result<std::optional<std::string>>> read_text(aio::Deadline deadline) override {
-        return socket_->read_text(deadline);
+        return socket_->read(Kind::text, deadline);
     }
+    aio::Task<Result<void>> write_bytes(std::string message, aio::Deadline deadline) override {
+        return socket_->write(Kind::bytes, std::move(message), deadline);
+    }
+    aio::Task<Result<std::optional<std::string>>> read_bytes(aio::Deadline deadline) override {
+        return socket_->read(Kind::bytes, deadline);
+    }
+    [[nodiscard]] std::string protocol() const override { return socket_->protocol(); }
     aio::Task<void> close(CloseCode code, std::string why, aio::Deadline deadline) override {
         return socket_->close(code, std::move(why), deadline);
     }
 
 private:
+    using Kind = BeastWebSocket::Kind;
     std::shared_ptr<BeastWebSocket> socket_;
 };
 

@@ -32,8 +32,12 @@ public:
     // The handle that users hold; destroying it ends the connection.
     static std::unique_ptr<WebSocket> face(std::shared_ptr<BeastWebSocket> socket);
 
-    virtual aio::Task<Result<void>> write_text(std::string message, aio::Deadline deadline) = 0;
-    virtual aio::Task<Result<std::optional<std::string>>> read_text(aio::Deadline deadline) = 0;
+    enum class Kind : std::uint8_t { text, bytes };
+    virtual aio::Task<Result<void>> write(Kind kind, std::string message,
+                                          aio::Deadline deadline) = 0;
+    virtual aio::Task<Result<std::optional<std::string>>> read(Kind kind,
+                                                               aio::Deadline deadline) = 0;
+    [[nodiscard]] virtual std::string protocol() const = 0;
     virtual aio::Task<void> close(CloseCode code, std::string why, aio::Deadline deadline) = 0;
     virtual void going_away() = 0;  // the server stops: begin the closing handshake
     virtual void abort() = 0;

@@ -25,19 +25,28 @@ namespace gpuctl {
     X(JobExists)              \
     X(JobNotFound)            \
     X(JobAmbiguous)           \
+    X(ImmutableField)         \
     X(PoolNotFound)           \
     X(PoolEmpty)              \
+    X(PoolInUse)              \
     X(QueueNotFound)          \
     X(NodeNotFound)           \
+    X(LabelConflict)          \
+    X(LabelNotFound)          \
     X(NamespaceNotFound)      \
+    X(NamespaceNotManaged)    \
     X(NeverFits)              \
     X(QuotaExceeded)          \
+    X(QuotaNotFound)          \
+    X(QuotaExists)            \
     X(UseWebSocket)           \
     X(Unauthorized)           \
     X(Forbidden)              \
     X(Conflict)               \
     X(IdempotencyKeyReused)   \
     X(Gone)                   \
+    X(ManagedByFile)          \
+    X(NotSupportedHere)       \
     X(TooManyRequests)        \
     X(ClusterUnavailable)     \
     X(NotLeader)              \

@@ -382,6 +382,22 @@ namespace gpuctl {
       "Several pods get the same port of a node.") \
     X(ignore_volumes, \
       "A pod is placed on nodes that cannot access its volumes.") \
+    X(keep_no_seats, \
+      "Pauses: a paused job keeps no room for its pods.") \
+    X(seats_cost_nothing, \
+      "Pauses: the room that a paused job keeps is not charged to its queue and namespace.") \
+    X(keep_seats_after_release, \
+      "Pauses: a job keeps its room although its user releases it.") \
+    X(place_paused_jobs, \
+      "Pauses: waiting pods of a paused job are placed.") \
+    X(forget_seats_on_disk, \
+      "Pauses: the room that a paused job keeps is not stored.") \
+    X(take_stale_changes, \
+      "Changes: a change of a job that was changed meanwhile is accepted.") \
+    X(forget_open_node_changes, \
+      "Nodes: a new term does not resend unanswered changes of nodes.") \
+    X(send_node_changes_together, \
+      "Nodes: several changes of a node are carried out at the same time.") \
     X(strand_gpus_by_pod_slots, \
       "Packing: pods without GPUs take the last pod slots of nodes with idle GPUs.")
 // clang-format on

@@ -160,7 +160,9 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.takes_work = takes_work(state, id);
     const NodeGpus gpus = gpus_of(state, id, view.used, view.excess);
     view.gpus = states_of(state, id, gpus.total, gpus.used, gpus.nominated);
-    for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
+    for (const PodId pod : node.pods) {
+        if (!Seats::is_seat(state.pod(pod))) view.pods.push_back(view_parts::pod_view(state, pod));
+    }
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
     return view;

@@ -68,6 +68,22 @@ void add_place(JobId id, const Lines& lines, JobView& view) {
     }
 }
 
+void add_pause(const ClusterState& state, const JobRow& job, JobView& view) {
+    view.revision = job.change.revision + 1;
+    view.paused = Seats::is_paused(job);
+    view.releases = view.paused && job.pause.releases;
+    view.seats = static_cast<std::int64_t>(job.seats.size());
+    view.seats_lost = job.pause.seats_lost;
+    for (const PodId id : job.seats) {
+        const PodRow& seat = state.pod(id);
+        view.gpus_kept += state.shape_of(seat).gpus;
+        view.seat_nodes.push_back(state.node(seat.node).facts.name);
+    }
+    std::sort(view.seat_nodes.begin(), view.seat_nodes.end());
+    const auto same = std::unique(view.seat_nodes.begin(), view.seat_nodes.end());
+    view.seat_nodes.erase(same, view.seat_nodes.end());
+}
+
 bool passes(const JobView& view, const JobFilter& filter) {
     return (!filter.namespace_name || *filter.namespace_name == view.key.namespace_name) &&
            (!filter.pool || *filter.pool == view.pool) &&
@@ -121,6 +137,7 @@ JobView view_of(const ClusterState& state, JobId id) {
         view.ranks_max = job.record->spec.replicas_max;
         view.size = explain_size(state, id);
     }
+    add_pause(state, job, view);
     view.pods_wanted = pods_wanted(job);
     view.pods_running = tally.running;
     view.status = to_string(status_of(job, tally, view.pods_wanted));

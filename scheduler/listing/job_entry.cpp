@@ -78,6 +78,7 @@ void EntryReader::add_pods(const ClusterState& state, const JobRow& job, Listing
         entry.gpus_of_all += gpus_total(pod.facts.request);
         --missing;
     }
+    for (const PodId seat : job.seats) add_load(state, state.pod(seat), entry.load);
     entry.has_pods = !job.pods.empty();
     if (entry.has_pods) entry.rows = static_cast<std::uint32_t>(job.pods.size());
     entry.gpus_of_all += entry.gpus_per_pod * std::max<std::int64_t>(missing, 0);

@@ -55,6 +55,7 @@ JobStatus status_of(const JobRow& job, const PodTally& tally, std::int64_t wante
         return is_service(job) && !all ? JobStatus::partially_running : JobStatus::running;
     }
     if (tally.pending > 0) return JobStatus::pending;
+    if (Seats::is_paused(job)) return JobStatus::suspended;
     if (job.workload.facts) {
         switch (job.workload.facts->phase) {
             case WorkloadPhase::complete:

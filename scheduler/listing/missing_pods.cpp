@@ -64,6 +64,12 @@ std::optional<Explanation> explain_missing_ranks(const ClusterState& state, cons
 
 std::optional<Explanation> explain_missing_pods(const ClusterState& state, const JobRow& job) {
     if (has_ended(job)) return std::nullopt;
+    if (Seats::is_paused(job)) {
+        Explanation story;
+        story.reason = Reason::paused;
+        story.facts = {state.seats.paused(job)};
+        return story;
+    }
     if (auto story = explain_missing_ranks(state, job)) return story;
     if (!job.record) return std::nullopt;
     const auto phase = [&](PodId id) { return state.pod(id).facts.phase; };

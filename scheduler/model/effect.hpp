@@ -12,7 +12,9 @@
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/job/job_change.hpp"
 #include "scheduler/model/job/job_spec.hpp"
+#include "scheduler/model/node_change.hpp"
 #include "scheduler/model/pod.hpp"
 
 namespace gpuctl {
@@ -127,8 +129,35 @@ struct DropDetails {
 };
 BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))
 
-using Effect =
-    std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending, ReportStarted,
-                 WakeAt, EvictPod, ResizeWorkload, DropDetails>;  // new alternatives go at the end
+// Makes the object of a job what `job` says. It is patched if it is still the object of `job_uid`
+// (another uid: Conflict) and has not changed since the adapter read it. If `job` has another uid,
+// the object cannot be patched: it is deleted with its pods, then created for that uid.
+// -> WorkloadOutcome, a success if the object is so already; a failure for good has changed nothing.
+struct UpdateWorkload {
+    EffectId id{};
+    Epoch epoch{};
+    std::string job_uid;
+    JobKind kind = JobKind::training;  // of the object that exists
+    Boxed<JobRecord> job;              // always present
+    bool paused = false;               // it has no pods for now
+    WorkloadPart part = WorkloadPart::whole;
+    Instant deadline{};  // if it could not be sent by then, its outcome is "not done, retryable"
+};
+BOOST_DESCRIBE_STRUCT(UpdateWorkload, (), (id, epoch, job_uid, kind, job, paused, part, deadline))
+
+// Changes a node that is as the change expects it. A cluster that reports the changed node itself
+// does so before the outcome, so that a read after the answer shows the change.
+// -> NodeChangeOutcome, a success if the node is so already
+struct ChangeNode {
+    EffectId id{};
+    Epoch epoch{};
+    std::string request;  // the request that is answered
+    NodeChange change;
+};
+BOOST_DESCRIBE_STRUCT(ChangeNode, (), (id, epoch, request, change))
+
+using Effect = std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending,
+                            ReportStarted, WakeAt, EvictPod, ResizeWorkload, DropDetails,
+                            UpdateWorkload, ChangeNode>;  // new alternatives go at the end
 
 }  // namespace gpuctl

@@ -11,11 +11,14 @@
 #include "scheduler/base/error_code.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
+#include "scheduler/model/job/job_change.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/node.hpp"
+#include "scheduler/model/node_change.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/policy/policy_object.hpp"
 #include "scheduler/model/signal.hpp"
 
 namespace gpuctl {
@@ -178,6 +181,47 @@ struct MetricsObserved {
 };
 BOOST_DESCRIBE_STRUCT(MetricsObserved, (), (signals))
 
+// A user changes a submitted job. Nothing changes if it is another job by now, or was changed since
+// the user read it. The object follows by UpdateWorkload.
+struct JobUpdated {
+    ObjectKey key;
+    std::string uid;             // of the job that is meant
+    std::uint64_t revision = 0;  // of the job as its user saw it; 0: whatever it is
+    JobChange change;
+};
+BOOST_DESCRIBE_STRUCT(JobUpdated, (), (key, uid, revision, change))
+
+// Objects of the policy were made, changed or deleted, all of them together. The policy that
+// results comes as PolicyChanged.
+struct PolicyObjectsChanged {
+    std::vector<PolicyObject> put;
+    std::vector<PolicyObjectGone> gone;
+};
+BOOST_DESCRIBE_STRUCT(PolicyObjectsChanged, (), (put, gone))
+
+// A user changes a node. Changes of the same node are carried out one after another.
+struct NodeChangeRequested {
+    std::string request;  // its own name, never used again
+    NodeChange change;
+};
+BOOST_DESCRIBE_STRUCT(NodeChangeRequested, (), (request, change))
+
+enum class NodeChangeResult : std::uint8_t {
+    changed,  // or so already
+    refused,  // nothing has changed: the node is gone or another one, a label differs, forbidden
+    failed    // it may be changed
+};
+BOOST_DESCRIBE_ENUM(NodeChangeResult, changed, refused, failed)
+struct NodeChangeOutcome {
+    EffectId effect{};
+    std::string request;
+    std::string node;
+    NodeChangeResult result = NodeChangeResult::failed;
+    ErrorCode code = ErrorCode::ClusterUnavailable;  // unless it is changed
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(NodeChangeOutcome, (), (effect, request, node, result, code, message))
+
 // --- events of the daemon itself ---
 struct LeadershipChanged {
     bool leading = false;
@@ -197,8 +241,9 @@ using Event =
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
                  WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved,
-                 MetricsObserved>;  // new ones at the end: journals store their positions
+                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved, MetricsObserved,
+                 JobUpdated, PolicyObjectsChanged, NodeChangeRequested,
+                 NodeChangeOutcome>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

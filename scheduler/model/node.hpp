@@ -31,11 +31,16 @@ struct NodeFacts {
         unhealthy;  // why a health monitor reports that the node must take no work; empty: healthy
     std::int64_t gpus_unhealthy =
         0;  // GPUs that the machine has and does not offer; shown to users only
+    std::string uid;        // of its object; empty in an embedded cluster
+    bool draining = false;  // a user empties it: its pods are evicted, it takes no new ones
+    // Keys of labels that a user has changed; only in an embedded cluster, which keeps them.
+    std::vector<std::string> changed_labels;
     friend auto operator<=>(const NodeFacts&, const NodeFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeFacts, (),
                       (name, pool, gpu_model, address, ready, unschedulable, allocatable, labels,
-                       taints, created_at, topology, unhealthy, gpus_unhealthy))
+                       taints, created_at, topology, unhealthy, gpus_unhealthy, uid, draining,
+                       changed_labels))
 
 // Names of GPU models are written by hand, so they are compared without case.
 inline bool same_gpu_model(std::string_view a, std::string_view b) {

@@ -42,6 +42,12 @@ struct ClusterState::Router {
     void operator()(const DeviceClassObserved& event) const { state.nodes.on(event, effects); }
     void operator()(const DeviceClassRemoved& event) const { state.nodes.on(event, effects); }
     void operator()(const MetricsObserved& event) const { state.signals.on(event); }
+    void operator()(const JobUpdated& event) const { state.workloads.on(event, effects); }
+    void operator()(const PolicyObjectsChanged& event) const { state.policy_objects.on(event); }
+    void operator()(const NodeChangeRequested& event) const {
+        state.node_changes.on(event, effects);
+    }
+    void operator()(const NodeChangeOutcome& event) const { state.node_changes.on(event, effects); }
     void operator()(const Plan&) const {}
 };
 
@@ -69,6 +75,7 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
         workloads.forget_answer(id);
         elastic.forget_answer(id);
     }
+    node_changes.send_again(effects);
     workloads.send_due_workloads(effects);
     if (!has_fault(SeededFault::forget_wake_in_a_new_term)) session.request_wake(effects, true);
 }

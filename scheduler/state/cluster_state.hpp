@@ -19,10 +19,13 @@
 #include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/jobs/jobs.hpp"
 #include "scheduler/state/maintenance/maintenance.hpp"
+#include "scheduler/state/node_changes/node_changes.hpp"
 #include "scheduler/state/nodes/nodes.hpp"
 #include "scheduler/state/nominations/nominations.hpp"
 #include "scheduler/state/pods/pods.hpp"
+#include "scheduler/state/policy_objects/policy_objects.hpp"
 #include "scheduler/state/run_times/run_times.hpp"
+#include "scheduler/state/seats/seats.hpp"
 #include "scheduler/state/session/session.hpp"
 #include "scheduler/state/signals/signals.hpp"
 #include "scheduler/state/tree/queue_tree.hpp"
@@ -67,6 +70,7 @@ public:
     Jobs jobs{*this};
     WaitingJobs waiting{*this};
     Workloads workloads{*this};
+    Seats seats{*this};
     Bindings bindings{*this};
     Gangs gangs{*this};
     Evictions evictions{*this};
@@ -77,6 +81,8 @@ public:
     RunTimes run_times{*this};
     Maintenance maintenance{*this};
     Signals signals{*this};
+    PolicyObjects policy_objects;
+    NodeChanges node_changes{*this};
 
 private:
     struct Router;

@@ -65,6 +65,8 @@ private:
     void answer(const CreateWorkload& creation);
     void answer(const DeleteWorkload& deletion);
     void answer(const ResizeWorkload& resize);
+    void answer(const UpdateWorkload& update);
+    void answer(const ChangeNode& change);
     void answer(const WakeAt& wake);
     void answer(const ReportPending&) {}
     void answer(const ReportStarted&) {}
@@ -146,6 +148,15 @@ void Player::recreate(const std::string& uid) {
 void Player::answer(const CreateWorkload& creation) {
     answers_.emplace_back(
         WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
+}
+
+void Player::answer(const UpdateWorkload& update) {
+    answers_.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
+}
+
+void Player::answer(const ChangeNode& change) {
+    answers_.emplace_back(NodeChangeOutcome{
+        change.id, change.request, change.change.node, NodeChangeResult::changed, {}, ""});
 }
 
 void Player::answer(const DeleteWorkload& deletion) {

@@ -59,6 +59,14 @@ struct Agree {
             }
         }
     }
+    // No controller creates or removes pods here.
+    void operator()(const UpdateWorkload& update) const {
+        answers.emplace_back(WorkloadOutcome{update.id, update.job->spec.key, true, false, "", {}});
+    }
+    void operator()(const ChangeNode& change) const {
+        answers.emplace_back(NodeChangeOutcome{
+            change.id, change.request, change.change.node, NodeChangeResult::changed, {}, ""});
+    }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
     void operator()(const DropDetails&) const {}

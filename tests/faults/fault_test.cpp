@@ -14,6 +14,8 @@
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/witness_seeds.hpp"
 #include "scheduler/base/seeded_faults.hpp"
+#include "sim/swarm/node_world.hpp"
+#include "sim/swarm/pause_world.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -41,11 +43,38 @@ bool is_caught_by_its_witness(std::string_view fault) {
                        });
 }
 
+// Faults of pauses, which only these worlds draw.
+bool is_caught_by_pauses(std::string_view fault) {
+    EXPECT_TRUE(select_fault(fault));
+    bool is_caught = false;
+    for (std::uint64_t seed = 1; seed <= 60 && !is_caught; ++seed) {
+        sim::PauseWorld world{seed};
+        world.run(40);
+        is_caught = !world.violations().empty();
+    }
+    select_fault("none");
+    return is_caught;
+}
+
+// Faults of changes of nodes, which only these worlds draw.
+bool is_caught_by_nodes(std::string_view fault) {
+    EXPECT_TRUE(select_fault(fault));
+    bool is_caught = false;
+    for (std::uint64_t seed = 1; seed <= 40 && !is_caught; ++seed) {
+        sim::NodeWorld world{seed};
+        world.run(60);
+        is_caught = !world.violations().empty();
+    }
+    select_fault("none");
+    return is_caught;
+}
+
 class SeededFaults : public testing::TestWithParam<SeededFaultRow> {};
 
 TEST_P(SeededFaults, fault_is_caught) {
     const std::string_view fault = GetParam().name;
-    EXPECT_TRUE(is_caught_by_its_witness(fault) || is_caught(fault, 1, 3'000))
+    EXPECT_TRUE(is_caught_by_its_witness(fault) || is_caught_by_pauses(fault) ||
+                is_caught_by_nodes(fault) || is_caught(fault, 1, 3'000))
         << GetParam().meaning;
 }
 

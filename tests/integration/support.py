@@ -246,6 +246,16 @@ def create_pod(bed, namespace, body, role="alice"):
     return bed.api("POST", f"/api/v1/namespaces/{namespace}/pods", body, as_role=role, expect=(201,))[1]
 
 
+def create_volume(bed, namespace, claim, size="1Ti"):
+    """A volume that every node reaches, reserved for that claim; removed by the caller."""
+    name = unique("volume")
+    bed.api("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": {
+        "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
+        "persistentVolumeReclaimPolicy": "Retain", "nfs": {"server": "nfs.lab.example", "path": "/data"},
+        "claimRef": {"namespace": namespace, "name": claim}}}, expect=(201,))
+    return name
+
+
 def node_of(bed, namespace, name):
     return bed.get(f"/api/v1/namespaces/{namespace}/pods/{name}")["spec"].get("nodeName")
 

@@ -8,16 +8,19 @@ import pathlib
 import time
 import unittest
 
-from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, delete_namespace_pods, pod, shared_testbed,
-                     unique, wait_for)
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, create_volume, delete_namespace_pods, pod,
+                     shared_testbed, unique, wait_for)
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, delete_namespace_pods, pod,
+                     shared_testbed, unique, wait_for)
 from testbed import read_audit_log
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 KINDS = {
-    "training": "kind: training\njob: {name: tour-training}\nenvironment: {image: a}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "training": "kind: training\njob: {name: tour-training}\nenvironment: {image: a, command: [train, ds_config.json]}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
     "inference": "kind: inference\njob: {name: tour-inference}\nenvironment: {image: a}\nservice: {replicas: 1, port: 8000}\n"
                  "resources: {pool: inference-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
-    "notebook": "kind: notebook\njob: {name: tour-notebook}\nenvironment: {image: a}\nresources: {pool: dev-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "notebook": "kind: notebook\njob: {name: tour-notebook}\nenvironment: {image: a}\nresources: {pool: dev-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"
+                "storage: {data: {mountPath: /data, size: 1Gi}}\n",
     "compute": "kind: compute\njob: {name: tour-compute}\nenvironment: {image: a}\nservice: {port: 80}\nresources: {pool: test-pool, cpu: 1, memory: 1Gi}\n",
 }
 
@@ -34,12 +37,14 @@ TOO_SLOW_FOR_A_TEST = {("events.k8s.io", "events", "patch")}
 
 
 def rights_shown_by(event):
-    """What a request shows to be needed, beyond its own verb: an apply that made its object needed `create` too, and
-    a watch that begins with all existing objects counts as the `list` that older servers need instead."""
+    """What a request shows to be needed, beyond its own verb: an apply that made its object needed `create` too, as a
+    WebSocket to a pod does, and a watch that begins with all existing objects counts as the `list` that older servers need instead."""
     group, resource, verb = wanted_by(event)
     yield group, resource, verb
     if verb == "patch" and event["responseStatus"]["code"] == 201:
         yield group, resource, "create"
+    if verb == "get" and resource in ("pods/exec", "pods/attach", "pods/portforward"):
+        yield group, resource, "create"  # asked for by the API server itself when a GET becomes a WebSocket
     if verb == "watch" and "sendInitialEvents=true" in event.get("requestURI", ""):
         yield group, resource, "list"
 
@@ -100,6 +105,10 @@ class Rights(unittest.TestCase):
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
         delete_namespace_pods(self.bed, self.namespace)
         self.let_one_make_room_for_another()
+        volume = create_volume(self.bed, self.namespace, "tour-notebook-data")
+        self.addCleanup(self.bed.api, "DELETE", f"/api/v1/persistentvolumes/{volume}")
+        self.daemon.gpuctl("label", "test-0", "tour=yes", "--overwrite")
+        self.daemon.gpuctl("label", "test-0", "tour", "--delete")
         for kind, text in KINDS.items():
             with self.subTest(kind):
                 name = f"tour-{kind}"
@@ -108,6 +117,8 @@ class Rights(unittest.TestCase):
                 wait_for(lambda: self.daemon.job(name, self.namespace).get("status") == "Running", RUNNING_S,
                          lambda: f"{name} runs: {self.daemon.job(name, self.namespace)}", every_s=0.2)
                 self.assertTrue(self.daemon.get(f"/api/v1/jobs/{name}/logs?namespace={self.namespace}")["logs"])
+                for session in ("exec?command=true&", "attach?", "portforward?port=80&"):
+                    WebSocket(self.daemon.port, f"/api/v1/jobs/{name}/{session}namespace={self.namespace}").read()
                 self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0], 200)
                 wait_for(lambda: self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0] == 404,
                          RUNNING_S, f"{name} is gone", every_s=0.2)

@@ -82,6 +82,7 @@ class Testbed:
         self.processes = {}
         self.port = free_port()
         self._etcd_port, self._etcd_peer_port, self._kwok_port = free_port(), free_port(), free_port()
+        self.echo_port = free_port()  # where a test may listen for port 80 of the pods
         self.server = f"https://127.0.0.1:{self.port}"
         self._local = threading.local()
         self.tokens = {}
@@ -201,7 +202,7 @@ class Testbed:
 
     def start_kwok(self):
         configuration = (HERE / "stages.yaml").read_text() + "".join(
-            f"---\n{json.dumps(document)}\n" for document in self._log_documents())
+            f"---\n{json.dumps(document)}\n" for document in self._log_documents() + self._session_documents())
         (self.folder / "kwok.yaml").write_text(configuration)
         self.start_kwok_again()
 
@@ -242,6 +243,25 @@ class Testbed:
             f"2026-01-01T00:00:{second:02d}.000000000Z stdout F line {second}\n" for second in range(20)))
         documents.append(document("everyone-else", None, everyone))
         return documents
+
+    def _session_documents(self):
+        """Commands run on this machine, in a folder of their own; port 80 of every pod is `echo_port` here; attach
+        shows what is added to a file."""
+        self.attached_log.touch()
+        (self.folder / "pod-files").mkdir(exist_ok=True)
+
+        def document(kind, spec):
+            return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": kind, "metadata": {"name": "every-pod"}, "spec": spec}
+
+        return [document("ClusterExec", {"execs": [{"local": {"workDir": str(self.folder / "pod-files")}}]}),
+                document("ClusterAttach", {"attaches": [{"logsFile": str(self.attached_log)}]}),
+                document("ClusterPortForward", {"forwards": [
+                    {"ports": [80], "target": {"port": self.echo_port, "address": "127.0.0.1"}}]})]
+
+    @property
+    def attached_log(self):
+        """The file whose new lines `attach` shows (CRI form)."""
+        return self.folder / "pod-logs" / "attached.log"
 
     def log_file(self, namespace):
         """The file that the fake kubelet gives as the log of every pod in that namespace (CRI form)."""

@@ -22,6 +22,10 @@ class Sources(unittest.TestCase):
         self.assertEqual(found("tests/x.py", '"""config/rbac.yaml (ruling 16)."""'), [1])
         self.assertEqual(found("docs/x.md", "As [the contract](../shared/spec/contract.md) says."), [1])
 
+    def test_an_acceptance_test_carries_the_id_of_its_case(self):
+        self.assertEqual(found("tests/unit/x_test.cpp", "TEST(Acceptance, H9_delete_waits) {"), [])
+        self.assertEqual(found("tests/unit/x_test.cpp", "TEST(Delete, H9_delete_waits) {"), [1])
+
     def test_a_code_that_nothing_defines_is_found(self):
         for text in ("// It listens (S28).", "// G4, at the deadline.", "// (G6, G12)", "// DaemonSets (S14b)."):
             with self.subTest(text=text):

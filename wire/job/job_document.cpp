@@ -43,11 +43,10 @@ Error unsupported(const Document& document, const std::string& kind) {
     };
     if (is_pool_kind(kind)) {
         return error("kind " + kind +
-                     " is not supported yet; declare pools in gpuctld.yaml (policy.pools)");
+                     " is no job: send it to /api/v1/pools, as `gpuctl create -f` does");
     }
     if (kind == "quota") {
-        return error(
-            "kind quota is not supported yet; declare quotas in gpuctld.yaml (policy.tenants)");
+        return error("kind quota is no job: send it to /api/v1/quotas, as `gpuctl create -f` does");
     }
     if (document.root.contains("apiVersion")) {
         return error("kind " + kind +

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ struct JobDocumentOptions {
 
     bool strict = false;                        // unknown keys are errors instead of warnings
     std::string default_namespace = "default";  // when the document names none
-    std::vector<std::string> host_path_roots;   // empty: any absolute path without ".."
-    std::int32_t gpu_replicas = 1;              // replicas, n(vgpu), that count as one GPU
+    // workdirs must lie below one of these; nullopt: any absolute path without ".."
+    std::optional<std::vector<std::string>> host_path_roots = std::nullopt;
+    // What the ranks of a training job prefer to share when its document has no placement.
+    TopologyLevel preferred_of_ranks = TopologyLevel::none;
+    std::int32_t gpu_replicas = 1;  // replicas, n(vgpu), that count as one GPU
 };
 
 struct DecodedJob {

@@ -183,7 +183,12 @@ nlohmann::ordered_json encode_job(const JobSpec& spec) {
     if (spec.replicas_min != spec.replicas_max) {
         document["elastic"] = encode_elastic(spec);
     }
-    if (spec.topology.any()) document["placement"] = encode_placement(spec.topology);
+    if (spec.topology.any()) {
+        document["placement"] = encode_placement(spec.topology);
+    } else if (spec.kind == JobKind::training && spec.replicas_max > 1) {
+        // Without it, a server that prefers a rack for ranks would read it into the document.
+        document["placement"]["topology"]["preferred"] = to_string(TopologyLevel::none);
+    }
     Json storage = encode_storage(spec);
     if (!storage.empty()) document["storage"] = std::move(storage);
     const JobExtras& extras = spec.extras;

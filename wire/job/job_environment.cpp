@@ -151,7 +151,6 @@ std::vector<std::string> read_words(const Field& field, const char* name) {
 }
 
 void read_workdirs(JobReader& reader, const Field& list) {
-    const std::vector<std::string>& roots = reader.options.host_path_roots;
     for (const Field& entry : list.elements()) {
         Field path = entry;
         if (entry && entry.json().is_object()) {
@@ -166,11 +165,12 @@ void read_workdirs(JobReader& reader, const Field& list) {
             continue;
         }
         const std::string clean = clean_path(*text);
-        if (!roots.empty() && !is_below(clean, roots)) {
-            std::string allowed;
-            for (const std::string& root : roots) allowed += (allowed.empty() ? "" : ", ") + root;
-            path.error("the path \"" + *text + "\" is not below an allowed one (" + allowed + ")");
-            continue;
+        if (const auto& roots = reader.options.host_path_roots) {
+            if (const std::string problem = problem_with_host_path(clean, *roots);
+                !problem.empty()) {
+                path.error("the path \"" + *text + "\" " + problem);
+                continue;
+            }
         }
         auto& workdirs = reader.spec.workdirs;
         if (std::find(workdirs.begin(), workdirs.end(), clean) != workdirs.end()) {

@@ -127,4 +127,48 @@ bool is_below(std::string_view path, const std::vector<std::string>& roots) {
     });
 }
 
+namespace {
+
+constexpr std::string_view kHostDirectories[] = {"/etc", "/var/run", "/run",  "/proc",
+                                                 "/sys", "/dev",     "/root", "/boot"};
+
+bool is_within(std::string_view path, std::string_view directory) {
+    return path == directory || (path.size() > directory.size() && path.starts_with(directory) &&
+                                 path[directory.size()] == '/');
+}
+
+// A root inside the directory, such as /etc/nginx, names it on purpose; for a path around it, such
+// as /var, only this path itself does.
+bool is_named(std::string_view path, std::string_view directory,
+              const std::vector<std::string>& roots) {
+    return std::any_of(roots.begin(), roots.end(), [&](const std::string& written) {
+        const std::string root = clean_path(written);
+        if (root == path) return true;
+        return is_within(root, directory) && is_within(path, root);
+    });
+}
+
+}  // namespace
+
+std::string problem_with_host_path(std::string_view path, const std::vector<std::string>& roots) {
+    if (roots.empty()) {
+        return "cannot be mounted: hostPathRoots in gpuctld.yaml allows no path of a host; use a "
+               "volume, storage: {data: {mountPath: " +
+               std::string{path} + ", size: 100Gi}}";
+    }
+    if (!is_below(path, roots)) {
+        std::string allowed;
+        for (const std::string& root : roots) allowed += (allowed.empty() ? "" : ", ") + root;
+        return "is not below an allowed one (" + allowed +
+               "); hostPathRoots in gpuctld.yaml lists them";
+    }
+    for (const std::string_view directory : kHostDirectories) {
+        if (!is_within(path, directory) && !is_within(directory, path)) continue;
+        if (is_named(path, directory, roots)) continue;
+        return "gives control over the host (" + std::string{directory} +
+               "), so hostPathRoots in gpuctld.yaml must name it itself";
+    }
+    return "";
+}
+
 }  // namespace gpuctl::wire

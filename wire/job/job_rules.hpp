@@ -35,5 +35,8 @@ std::string problem_with_path(std::string_view path);
 // Without trailing, doubled and "." parts. Only for paths without a problem.
 std::string clean_path(std::string_view path);
 bool is_below(std::string_view path, const std::vector<std::string>& roots);
+// Why a clean path of a host may not be mounted into a job's pods; empty: it may. Directories that
+// give control over the host need a root inside them, whatever the other roots are.
+std::string problem_with_host_path(std::string_view path, const std::vector<std::string>& roots);
 
 }  // namespace gpuctl::wire

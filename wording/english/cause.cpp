@@ -83,6 +83,10 @@ std::string words(const cause::NodeUnhealthy& cause) {
     return "evicted because node " + cause.node + " is unhealthy (" + cause.message + ")";
 }
 
+std::string words(const cause::NodeDrained& cause) {
+    return "evicted because node " + cause.node + " is being drained";
+}
+
 std::string words(const cause::WindowCloses& cause) {
     return std::string{"evicted for "} + (cause.is_reservation ? "reservation " : "maintenance ") +
            cause.window + (cause.has_begun ? ", which had begun" : ", which was about to begin");

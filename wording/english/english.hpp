@@ -84,6 +84,7 @@ std::string words(const fact::GrowthStopped& fact);
 std::string words(const fact::GrowthWithoutRoom& fact);
 std::string words(const fact::GrowthDelayed& fact);
 std::string words(const fact::GrowthUndecided& fact);
+std::string words(const fact::Paused& fact);
 
 // cause.cpp, without a separator: "preempted for job b", "room for more ranks is idle".
 std::string words(const std::string& sentence_of_an_older_version);
@@ -97,6 +98,7 @@ std::string words(const cause::DueEarlier& cause);
 std::string words(const cause::GangLacksRanks& cause);
 std::string words(const cause::GangRestarts& cause);
 std::string words(const cause::NodeUnhealthy& cause);
+std::string words(const cause::NodeDrained& cause);
 std::string words(const cause::WindowCloses& cause);
 std::string words(const cause::ShrunkFor& cause);
 std::string words(const cause::StartsWithAllRanks& cause);

@@ -43,6 +43,26 @@ std::string words(const fact::QueueHoldsQueues& fact) {
            " has sub-queues and takes no jobs; submit to one of: " + list_of(fact.queues);
 }
 
+// "it is paused and keeps 8 GPUs on n1; the room of 1 pod on n2 is lost with that node"
+std::string words(const fact::Paused& fact) {
+    std::string out = "it is paused";
+    if (fact.releases) {
+        out += " and keeps no GPUs";
+    } else if (fact.nodes.empty()) {
+        out += " and keeps no room: none of its pods had a node";
+    } else {
+        const bool has_gpus = fact.gpus > GpuMilli{};
+        out += " and keeps " + (has_gpus ? amounts::gpus_noun(fact.gpus.value()) : "its room") +
+               " on " + list_of(fact.nodes, fact.nodes_total);
+    }
+    if (fact.pods_lost > 0) {
+        out += "; the room of " + std::to_string(fact.pods_lost) +
+               (fact.pods_lost == 1 ? " pod" : " pods") + " is lost with " +
+               list_of(fact.nodes_lost, fact.nodes_lost_total);
+    }
+    return out + "; gpuctl resume starts it again";
+}
+
 std::string words(const fact::FeatureUnsupported& fact) {
     return (fact.pod.empty() ? "it" : "its pod " + fact.pod) + " uses " + fact.feature +
            ", which is not supported";

@@ -8,6 +8,8 @@
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/http/selection.hpp"
 #include "daemon/api/jobs/shapes.hpp"
+#include "daemon/api/policy/policy_shapes.hpp"
+#include "wire/selector.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -80,8 +82,17 @@ net::HttpResponse list_pools_page(Services& services, const Call& call) {
     const Result<Page> page = page_of(call);
     if (!page) return problem_reply(page.error(), call);
     std::vector<Json> rows;
+    const std::string_view gpu_type = without_prefix(call.query("gpuType"));
     for (const PoolView& pool : list_pools(services.engine.listing())) {
+        const auto has_type = [&](const auto& model) {
+            return equal_without_case(model.first, gpu_type);
+        };
+        if (!gpu_type.empty() &&
+            std::none_of(pool.gpu_models.begin(), pool.gpu_models.end(), has_type)) {
+            continue;
+        }
         rows.push_back(pool_json(pool));
+        add_pool_object(*services.policy, pool.name, rows.back());
     }
     return json_reply(200, page_json(*page, std::move(rows)));
 }
@@ -92,6 +103,7 @@ net::HttpResponse get_pool(Services& services, const Call& call) {
     for (const PoolView& pool : list_pools(listing)) {
         if (pool.name != name) continue;
         Json body = pool_json(pool);
+        add_pool_object(*services.policy, name, body);
         add_pool_jobs(listing, name, body);
         return json_reply(200, body);
     }
@@ -108,6 +120,8 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
     const std::string_view gpu_type = without_prefix(call.query("gpuType"));
     const std::string_view status = call.query("status");
     if (const auto bad = bad_node_status(status)) return problem_reply(*bad, call);
+    const Result<wire::Selector> selector = wire::Selector::parse(call.query("selector"));
+    if (!selector) return problem_reply(selector.error(), call);
     const std::int64_t first = (page->number - 1) * page->size;
     std::int64_t total = 0;
     Json items = Json::array();
@@ -116,6 +130,7 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
         if (!state.node(id).known || (!pool->empty() && facts.pool != *pool)) continue;
         if (!gpu_type.empty() && !equal_without_case(facts.gpu_model, gpu_type)) continue;
         if (!status.empty() && !equal_without_case(node_status(state, id), status)) continue;
+        if (!selector->matches_map(facts.labels)) continue;
         const bool is_shown = total >= first && total < first + page->size;
         ++total;
         if (is_shown) items.push_back(node_row(*find_node(state, name)));
@@ -143,7 +158,9 @@ net::HttpResponse list_queues_page(Services& services, const Call& call) {
     if (!pool) return problem_reply(pool.error(), call);
     std::vector<Json> rows;
     for (const QueueView& queue : list_queues(listing)) {
-        if (pool->empty() || queue.pool == *pool) rows.push_back(queue_json(queue));
+        if (!pool->empty() && queue.pool != *pool) continue;
+        rows.push_back(queue_json(queue));
+        add_queue_object(*services.policy, rows.back());
     }
     return json_reply(200, page_json(*page, std::move(rows)));
 }

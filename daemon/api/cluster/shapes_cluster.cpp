@@ -90,6 +90,7 @@ namespace {
 std::string node_note(const NodeView& node) {
     std::vector<std::string> parts;
     if (!node.facts.unhealthy.empty()) parts.push_back("unhealthy: " + node.facts.unhealthy);
+    if (node.facts.draining) parts.push_back("drained by a user: its pods are evicted");
     if (node.facts.gpus_unhealthy > 0) {
         const std::int64_t lost = node.facts.gpus_unhealthy;
         parts.push_back(std::to_string(lost) + (lost == 1 ? " GPU" : " GPUs") + " not allocatable");
@@ -220,11 +221,30 @@ std::string excess_sentence(const NodeView& node) {
 
 }  // namespace
 
+Json gpu_details(const NodeView& node) {
+    const std::int64_t offered = whole_gpus_floor(whole_ones(node, node.facts.allocatable.gpus));
+    const GpuMilli in_use = whole_ones(node, node.used.gpus);
+    const std::int64_t used = (in_use.value() + kGpuMilliPerGpu - 1) / kGpuMilliPerGpu;
+    Json out = Json::array();
+    for (std::int64_t i = 0; i < offered + node.facts.gpus_unhealthy; ++i) {
+        const char* const status = i >= offered ? "failed" : i < used ? "allocated" : "available";
+        out.push_back({{"gpuId", i},
+                       {"type", node.facts.gpu_model},
+                       {"status", status},
+                       {"utilization", nullptr},
+                       {"memoryUsage", nullptr}});
+    }
+    return out;
+}
+
 Json node_detail(const NodeView& node, Instant now) {
     Json body = node_row(node);
     body["excess"] = excess_sentence(node);
     body["k8sStatus"] = node.facts.ready ? "Ready" : "NotReady";
     body["unschedulable"] = node.facts.unschedulable;
+    body["draining"] = node.facts.draining;
+    body["gpuDetail"] = gpu_details(node);
+    body["lastUpdatedAt"] = format_time(now);  // the state of this time
     body["unhealthy"] = node.facts.unhealthy;
     body["gpuUnhealthy"] = node.facts.gpus_unhealthy;
     body["acceptsPods"] = node.takes_work;

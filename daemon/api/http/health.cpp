@@ -107,6 +107,13 @@ net::HttpResponse get_metrics(Services& services, const Call&) {
     return response;
 }
 
+net::HttpResponse get_caller(Services&, const Call& call) {
+    Json body;
+    body["name"] = call.caller.name;
+    body["role"] = to_string(call.caller.role);
+    return json_reply(200, body);
+}
+
 net::HttpResponse get_version(Services& services, const Call&) {
     Json body;
     body["name"] = "gpuctld";

@@ -71,8 +71,8 @@ bool knows_query(const Route& route, std::string_view name) {
 
 // `?dryRun` is `?dryRun=true`, and `exclude` may be empty.
 bool may_be_empty(std::string_view name) {
-    constexpr std::string_view flags[] = {"strict", "dryRun",  "force",  "all",
-                                          "follow", "verbose", "exclude"};
+    constexpr std::string_view flags[] = {
+        "strict", "dryRun", "force", "all", "follow", "verbose", "exclude", "recreate", "overwrite", "previous", "timestamps", "allSchedulers", "stdin", "tty", "command"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }
 
@@ -94,7 +94,9 @@ std::optional<Error> bad_query(const Route& route, std::string_view name, std::s
                           "the query parameter \"" + std::string{name} +
                               "\" is empty; give it a value or leave it out");
     }
-    if (const std::string invisible = text::problem_with_invisible(value); !invisible.empty()) {
+    // A word of a command may be a script of several lines; it is used in an address only.
+    const std::string invisible = name == "command" ? "" : text::problem_with_invisible(value);
+    if (!invisible.empty()) {
         return make_error(ErrorCode::BadRequest,
                           "the query parameter \"" + std::string{name} + "\" " + invisible);
     }
@@ -196,7 +198,8 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
     for (auto at = query.begin(); at != query.end(); ++at) {
         const auto& [name, value] = *at;
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
-        const bool is_list = name == "exclude";  // of /readyz, as in Kubernetes
+        // `exclude` of /readyz and `command` of exec, as in Kubernetes; `nodeNames` of labels/batch.
+        const bool is_list = name == "exclude" || name == "command" || name == "nodeNames";
         const bool is_again = std::any_of(
             query.begin(), at, [&name = name](const auto& before) { return before.first == name; });
         if (is_again && !is_list) {

@@ -22,6 +22,8 @@
 
 namespace gpuctl::api {
 
+class PolicyLayers;
+
 struct ApiSettings {
     std::size_t body_bytes_max = 1u << 20;
     std::chrono::seconds request_timeout{30};
@@ -53,7 +55,9 @@ struct Services {
     aio::Worker& trials;     // runs the trials
     // Checked by the trials, which then end early.
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
-    StaticFiles static_files{};  // none without server.uiDirectory
+    StaticFiles static_files{};      // none without server.uiDirectory
+    PolicyLayers* policy = nullptr;  // never null while requests are answered
+    int sessions_open = 0;       // sessions.cpp
 };
 
 }  // namespace gpuctl::api

@@ -5,8 +5,10 @@
 #include "daemon/api/http/handlers.hpp"
 #include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
+#include "daemon/api/jobs/head_room.hpp"
 #include "daemon/api/jobs/job_body.hpp"
 #include "daemon/api/jobs/shapes.hpp"
+#include "daemon/api/jobs/store_job.hpp"
 #include "wire/problem.hpp"
 #include "wording/wording.hpp"
 
@@ -24,6 +26,7 @@ Json created_json(const JobRecord& job, const std::string& message) {
     body["kind"] = to_string(spec.kind);
     body["uid"] = job.uid;
     body["status"] = to_string(JobStatus::pending);
+    body["action"] = "create";
     body["createdAt"] = format_time(job.submitted_at);
     body["message"] = message;
     body["resources"] = {{"gpu", gpus_json(gpus_total(pod_request(spec)))},
@@ -56,9 +59,10 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const Result<JobView> existing =
         find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
     if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
-        Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
-                                                           ": several jobs have that name; "
-                                                           "choose another name");
+        Error taken =
+            make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                 " already exists: several jobs have that "
+                                                 "name; choose another name");
         taken.details = existing.error().details;
         return taken;
     }
@@ -66,10 +70,11 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     if (is_taken && !existing->never_made) {
         const char* const help = existing->status == "Terminating"
                                      ? "; try again when it is gone, or choose another name"
-                                     : "; delete it first, or choose another name";
+                                     : "; change it with `gpuctl apply`, delete it first, or "
+                                       "choose another name";
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
-                                                    ": one of that name is " + existing->status +
-                                                    help);
+                                                    ": it already exists and is " +
+                                                    existing->status + help);
     }
     const std::optional<Refusal> never = preflight(state, spec);
     return never ? std::optional{wording::error_of(*never)} : std::nullopt;
@@ -84,33 +89,9 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     std::vector<Detail> warnings;
     Result<JobBody> body_read = read_job(services, call, warnings);
     if (!body_read) co_return problem_reply(body_read.error(), call, warnings);
-    JobRecord& job = body_read->job;
-    if (std::optional<Error> refused = services.engine.refusal()) {
-        co_return problem_reply(with_cause(services, *refused), call);
-    }
-    if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
-        co_return problem_reply(*unplaceable, call);
-    }
-    Json body = created_json(job, body_read->dry_run ? "would be accepted" : waiting_message(job));
-    body["warnings"] = warnings_json(warnings);
-    if (body_read->dry_run) {
-        Result<void> tried =
-            co_await services.cluster.try_create(job, services.engine.state().session.epoch());
-        if (!tried) co_return problem_reply(tried.error(), call, warnings);
-        body["dryRun"] = true;
-        co_return json_reply(200, body);
-    }
-    const std::string kind{to_string(job.spec.kind)};
-    if (!key.empty()) {
-        job.idempotency_key = IdempotencyKeys::journal_form(key, request_fingerprint(call.request));
-        services.idempotency.belongs_to(key, job.spec.key);
-    }
-    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
-    Result<void> stored = co_await services.engine.submit(std::move(job), deadline);
-    services.recorder.counter(metrics::Metric::submitted, {kind, stored ? "accepted" : "refused"})
-        .add();
-    if (!stored) co_return problem_reply(with_cause(services, stored.error()), call);
-    co_return json_reply(201, body);
+    net::HttpResponse response = co_await store_job(
+        services, std::move(call), std::move(*body_read), std::move(warnings), std::move(key));
+    co_return response;
 }
 
 // The answer to a repeated request, or a refusal; nullopt: continue.
@@ -157,6 +138,40 @@ bool is_plain_text(std::string_view text) {
 }
 
 }  // namespace
+
+aio::Task<net::HttpResponse> store_job(Services& services, Call call, JobBody read,
+                                       std::vector<Detail> warnings, std::string key) {
+    JobRecord& job = read.job;
+    if (std::optional<Error> refused = services.engine.refusal()) {
+        co_return problem_reply(with_cause(services, *refused), call);
+    }
+    if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
+        co_return problem_reply(*unplaceable, call);
+    }
+    if (std::optional<std::string> tight = head_room_warning(services.engine.state(), job.spec)) {
+        warnings.push_back({{.pointer = "/resources"}, std::move(*tight)});
+    }
+    Json body = created_json(job, read.dry_run ? "would be accepted" : waiting_message(job));
+    body["warnings"] = warnings_json(warnings);
+    if (read.dry_run) {
+        Result<void> tried =
+            co_await services.cluster.try_create(job, services.engine.state().session.epoch());
+        if (!tried) co_return problem_reply(tried.error(), call, warnings);
+        body["dryRun"] = true;
+        co_return json_reply(200, body);
+    }
+    const std::string kind{to_string(job.spec.kind)};
+    if (!key.empty()) {
+        job.idempotency_key = IdempotencyKeys::journal_form(key, request_fingerprint(call.request));
+        services.idempotency.belongs_to(key, job.spec.key);
+    }
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    Result<void> stored = co_await services.engine.submit(std::move(job), deadline);
+    services.recorder.counter(metrics::Metric::submitted, {kind, stored ? "accepted" : "refused"})
+        .add();
+    if (!stored) co_return problem_reply(with_cause(services, stored.error()), call);
+    co_return json_reply(201, body);
+}
 
 aio::Task<net::HttpResponse> create_job(Services& services, Call call) {
     const std::string_view given = call.request.fields.get("Idempotency-Key");

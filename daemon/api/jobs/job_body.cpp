@@ -1,5 +1,6 @@
 #include "daemon/api/jobs/job_body.hpp"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "aio/entropy.hpp"
@@ -15,6 +16,8 @@ struct Incoming {
     wire::Document document;
     std::string source;  // the job's text, stored and shown to users
     bool dry_run = false;
+    bool recreate = false;
+    std::string resource_version;
 };
 
 std::string media_type(const Call& call) {
@@ -73,15 +76,20 @@ Result<Incoming> read_body(const Call& call) {
     }
     for (const auto& [name, value] : document->root.items()) {
         const bool known = (name == "yamlContent" && value.is_string()) ||
-                           (name == "dryRun" && value.is_boolean());
+                           (name == "resourceVersion" && value.is_string()) ||
+                           ((name == "dryRun" || name == "recreate") && value.is_boolean());
         if (!known) {
             return make_error(
                 ErrorCode::BadRequest,
-                "read the body: it must be {\"yamlContent\": text, \"dryRun\": true or false}; \"" +
+                "read the body: it must be {\"yamlContent\": text, \"dryRun\": true or false}, of "
+                "a "
+                "change also \"recreate\": true or false and \"resourceVersion\": text; \"" +
                     name + "\" is not valid");
         }
     }
     incoming.dry_run = document->root.value("dryRun", false);
+    incoming.recreate = document->root.value("recreate", false);
+    incoming.resource_version = document->root.value("resourceVersion", std::string{});
     incoming.source = document->root["yamlContent"].get<std::string>();
     Result<wire::Document> yaml = only_document(incoming.source);
     if (!yaml) return yaml.error();
@@ -96,9 +104,16 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     const Result<bool> dry_run = flag_of(call, "dryRun");
     if (!dry_run) return dry_run.error();
     incoming.dry_run = incoming.dry_run || *dry_run;
+    const Result<bool> recreate = flag_of(call, "recreate");
+    if (!recreate) return recreate.error();
+    const std::string_view version = call.query("resourceVersion");
+    const Result<std::uint64_t> revision =
+        read_revision(version.empty() ? std::string_view{incoming.resource_version} : version);
+    if (!revision) return revision.error();
     wire::JobDocumentOptions options;
     options.strict = *strict;
     options.host_path_roots = services.settings.host_path_roots;
+    options.preferred_of_ranks = TopologyLevel::rack;
     options.gpu_replicas = services.settings.gpu_replicas;
     options.variables_allowed = services.settings.variables_allowed;
     options.label_prefix = services.settings.label_prefix;
@@ -106,15 +121,10 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();
     warnings = std::move(decoded->warnings);
-    if (!decoded->spec.claims.empty()) {
-        return make_error(
-            ErrorCode::ValidationFailed,
-            "job " + to_string(decoded->spec.key) + ": storage." +
-                decoded->spec.claims.front().name +
-                " is a claimed volume, which is not supported yet; use storage.workdirs");
-    }
     JobBody body;
     body.dry_run = incoming.dry_run;
+    body.recreate = incoming.recreate || *recreate;
+    body.revision = *revision;
     JobRecord& job = body.job;
     job.spec = std::move(decoded->spec);
     job.source = std::move(incoming.source);
@@ -129,6 +139,15 @@ Result<JobBody> read_job(Services& services, const Call& call, std::vector<Detai
     Result<Incoming> incoming = read_body(call);
     if (!incoming) return incoming.error();
     return decode(services, call, *incoming, warnings);
+}
+
+Result<std::uint64_t> read_revision(std::string_view text) {
+    std::uint64_t revision = 0;
+    if (text.empty()) return revision;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), revision);
+    if (problem == std::errc{} && end == text.data() + text.size() && revision > 0) return revision;
+    return make_error(ErrorCode::BadRequest,
+                      "read resourceVersion: it must be the number that the job's detail shows");
 }
 
 Json warnings_json(const std::vector<Detail>& warnings) {

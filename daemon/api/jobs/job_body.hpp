@@ -12,11 +12,16 @@ namespace gpuctl::api {
 struct JobBody {
     JobRecord job;  // with a new uid and the text as sent
     bool dry_run = false;
+    bool recreate = false;       // only of a change
+    std::uint64_t revision = 0;  // likewise: of the job as the client read it; 0: any
 };
 
 // Warnings go to `warnings`, also together with an error. Errors: InvalidYaml, InvalidJson,
 // UnsupportedMediaType, BadRequest, UnsupportedKind, ValidationFailed.
 Result<JobBody> read_job(Services& services, const Call& call, std::vector<Detail>& warnings);
+
+// "resourceVersion" of a request: the revision of a job, as its detail shows it.
+Result<std::uint64_t> read_revision(std::string_view text);
 
 Json warnings_json(const std::vector<Detail>& warnings);
 

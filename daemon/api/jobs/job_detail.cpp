@@ -29,18 +29,22 @@ Json resources_json(const JobView& job, std::string gpu_type) {
 
 Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
     Json list = Json::array();
-    for (const core::JobEvent& event : events) {
-        Json entry;
-        entry["time"] = format_time(event.at);
-        entry["firstTime"] = format_time(event.first_at);
-        entry["age"] = format_age(event.at, now);
-        entry["type"] = event.warning ? "Warning" : "Normal";
-        entry["reason"] = event.reason;
-        entry["from"] = "gpuctld";
-        entry["object"] = event.object;
-        entry["message"] = event.message;
-        entry["count"] = event.count;
-        list.push_back(std::move(entry));
+    for (const core::JobEvent& event : events) list.push_back(event_json(event, now));
+    return list;
+}
+
+// One entry for each pod that has a node: the GPUs it holds there, and the device where the
+// scheduler chooses it (a share of a GPU). The kubelet chooses the devices of whole GPUs.
+Json gpus_in_use(const JobView& job) {
+    Json list = Json::array();
+    for (const PodView& pod : job.pods) {
+        const GpuMilli gpus = gpus_total(pod.facts.request);
+        if (pod.node.empty() || gpus == GpuMilli{} || is_terminal(pod.facts.phase)) continue;
+        const bool is_known = pod.facts.gpu_device != kNoDevice;
+        list.push_back({{"pod", pod.facts.key.name},
+                        {"node", pod.node},
+                        {"gpu", gpus_json(gpus)},
+                        {"device", is_known ? Json(pod.facts.gpu_device) : Json{}}});
     }
     return list;
 }
@@ -63,6 +67,13 @@ void add_ended_pods(const FinishedJob& job, Json& pods, Json& names) {
     }
 }
 
+// Null unless it is paused, or keeps room since it was.
+Json pause_json(const JobView& job) {
+    if (!job.paused && job.seats == 0) return Json{};
+    return {{"paused", job.paused}, {"releases", job.releases}, {"gpus", gpus_json(job.gpus_kept)},
+            {"pods", job.seats},    {"nodes", job.seat_nodes},  {"podsLost", job.seats_lost}};
+}
+
 // Members that a row does not have.
 Json details(const JobView& job, std::string gpu_type, const std::vector<core::JobEvent>& events,
              Instant now) {
@@ -70,6 +81,8 @@ Json details(const JobView& job, std::string gpu_type, const std::vector<core::J
     body["version"] = job.record != nullptr ? job.record->spec.version : "";
     body["description"] = job.record != nullptr ? job.record->spec.description : "";
     body["uid"] = uid_of(job);
+    body["resourceVersion"] = std::to_string(job.revision);
+    body["pause"] = pause_json(job);
     body["priorityValue"] = job.priority;
     body["finishedAt"] = format_time(job.finished_at);
     body["gang"] = job.gang;
@@ -101,7 +114,7 @@ Json details(const JobView& job, std::string gpu_type, const std::vector<core::J
 }  // namespace
 
 std::string job_detail(Listing& listing, const JobView& job,
-                       const std::vector<core::JobEvent>& events, Instant now) {
+                       const std::vector<core::JobEvent>& events, Json access, Instant now) {
     const ClusterState& state = listing.state();
     const JobEntry& entry = job.summary != nullptr
                                 ? *listing.index().find_summary(job.key)
@@ -111,7 +124,9 @@ std::string job_detail(Listing& listing, const JobView& job,
     JobRows rows{listing, now, text};
     const std::string_view reason = job.waiting ? to_string(job.waiting->reason) : "";
     rows.add_members(entry, {ready_of(state, entry), reason}, object);
-    const Json more = details(job, gpu_type_of(state, entry), events, now);
+    Json more = details(job, gpu_type_of(state, entry), events, now);
+    more["accessMethods"] = std::move(access);
+    more["gpus"] = gpus_in_use(job);
     for (const auto& [name, value] : more.items()) {
         object.begin(name) += value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }

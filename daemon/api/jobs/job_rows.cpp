@@ -252,18 +252,69 @@ void fetch_ahead(const ClusterState& state, const std::vector<JobIndex::Rows>& r
 
 }  // namespace
 
-void JobRows::add_page(const JobSelection& selection, std::int64_t number, std::int64_t size) {
+std::vector<PodId> foreign_pods(const ClusterState& state, const JobSelection& selection) {
+    std::vector<PodId> pods;
+    const bool wants_pods = selection.by_pod && !selection.kind && !selection.queue;
+    if (!wants_pods) return pods;
+    for (const auto& [name, node] : state.nodes.nodes_by_name()) {
+        if (selection.pool && state.node(node).facts.pool != *selection.pool) continue;
+        for (const PodId id : state.node(node).pods) {
+            const PodFacts& pod = state.pod(id).facts;
+            const bool is_wanted =
+                !pod.ours &&
+                (!selection.namespace_name ||
+                 pod.key.namespace_name == *selection.namespace_name) &&
+                (!selection.status || equal_without_case(pod_status(pod), *selection.status));
+            if (is_wanted) pods.push_back(id);
+        }
+    }
+    std::sort(pods.begin(), pods.end(),
+              [&](PodId a, PodId b) { return state.pod(a).facts.key < state.pod(b).facts.key; });
+    return pods;
+}
+
+void JobRows::add_foreign_pod(const PodRow& pod) {
+    separate();
+    const std::string_view node = shown_node(listing_.state(), pod);
+    wire::JsonObject object{out_};
+    object.text("jobId", pod.facts.key.name)
+        .text("name", pod.facts.key.name)
+        .text("namespace", pod.facts.key.namespace_name)
+        .text("kind", "foreign")
+        .text("status", pod_status(pod.facts))
+        .text("ready", is_ready(pod.facts) ? "1/1" : "0/1")
+        .text("node", node.empty() ? kNotAvailable : node)
+        .text("ip", pod.facts.address.empty() ? kNotAvailable : pod.facts.address)
+        .text("pool", "")
+        .text("queue", "")
+        .text("priority", std::to_string(pod.facts.priority))
+        .gpus("gpu", gpus_total(pod.facts.request))
+        .text("gpuType", "");
+    add_no_turn(object);
+    object.time("createdAt", pod.facts.created_at)
+        .time("startedAt", pod.facts.started_at)
+        .text("age", format_age(pod.facts.created_at, now_))
+        .end();
+}
+
+void JobRows::add_page(const JobSelection& selection, std::int64_t number, std::int64_t size,
+                       const std::vector<PodId>& foreign) {
     JobIndex::Page page;
     const auto first = static_cast<std::uint64_t>((number - 1) * size);
     listing_.read_page(selection, first, static_cast<std::uint64_t>(size), page);
     wire::JsonObject object{out_};
-    object.number("total", static_cast<std::int64_t>(page.total))
+    const std::uint64_t total = page.total + foreign.size();
+    object.number("total", static_cast<std::int64_t>(total))
         .number("page", number)
         .number("pageSize", size);
     object.begin("items") += '[';
     is_first_ = true;
     fetch_ahead(listing_.state(), page.rows);
     for (const JobIndex::Rows& rows : page.rows) add_rows(rows, selection);
+    const std::uint64_t end = std::min(first + static_cast<std::uint64_t>(size), total);
+    for (std::uint64_t at = std::max<std::uint64_t>(first, page.total); at < end; ++at) {
+        add_foreign_pod(listing_.state().pod(foreign[at - page.total]));
+    }
     out_ += ']';
     add_removed(selection, object.begin("finishedRemoved"));
     object.end();

@@ -3,6 +3,7 @@
 // page of twenty is requested up to ten thousand times a second, so nothing is copied.
 
 #include <string>
+#include <vector>
 
 #include "scheduler/listing/listing.hpp"
 #include "wire/json_text.hpp"
@@ -29,10 +30,13 @@ public:
     void add_members(const JobEntry& entry, const RowStatus& status, wire::JsonObject& object);
 
     // A page: {total, page, pageSize, items, finishedRemoved}.
-    void add_page(const JobSelection& selection, std::int64_t number, std::int64_t size);
+    // Pods of other schedulers follow the jobs.
+    void add_page(const JobSelection& selection, std::int64_t number, std::int64_t size,
+                  const std::vector<PodId>& foreign = {});
 
 private:
     void separate();
+    void add_foreign_pod(const PodRow& pod);
     [[nodiscard]] std::string_view reason_of(const JobEntry& entry);
     void add_rows(const JobIndex::Rows& rows, const JobSelection& selection);
     void add_common(const JobEntry& entry, GpuMilli gpus, wire::JsonObject& object);
@@ -45,6 +49,10 @@ private:
     std::string& out_;
     bool is_first_ = true;
 };
+
+// Pods that other schedulers placed, by namespace and name. They are not in the index of jobs: only
+// their use of nodes counts for gpuctl. They have no queue, and no pool but their node's.
+std::vector<PodId> foreign_pods(const ClusterState& state, const JobSelection& selection);
 
 // "2/4", or "2/1-4" of an elastic one.
 std::string ready_of(const ClusterState& state, const JobEntry& entry);

@@ -13,6 +13,8 @@
 #include "daemon/api/http/open_question.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/shapes.hpp"
+#include "daemon/api/policy/policy_layers.hpp"
+#include "daemon/config/file_layer.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/journal/past.hpp"
 
@@ -149,11 +151,15 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     const Result<config::Config> proposed = config::parse(
         call.request.body, "the configuration in the request", {}, services.settings.cluster);
     if (!proposed) co_return refusal_of_body(proposed.error(), call);
+    // Pools and quotas that were made over the API stay when the file changes.
+    const Result<config::MergedPolicy> merged =
+        services.policy->merge(config::file_layer(*proposed));
+    if (!merged) co_return refusal_of_body(merged.error(), call);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};
     const Instant now = wall_now();
     std::function<Result<whatif::Preview>()> work =
-        [directory = services.settings.journal_directory, policy = proposed->policy,
+        [directory = services.settings.journal_directory, policy = merged->policy,
          since = Instant{now.ms() - *hours * 3'600'000}, until = now,
          stops = services.trials_stop] {
             return make_preview(directory, since, until, policy, [&] { return !stops->load(); });

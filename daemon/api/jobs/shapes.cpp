@@ -151,7 +151,7 @@ Json queue_json(const QueueView& queue) {
     body["held"] = gpus_json(queue.held);
     body["nominated"] = gpus_json(queue.nominated);
     body["entitled"] = gpus_json(queue.entitled);
-    body["share"] = queue.share;
+    body["sharePartsPerBillion"] = queue.share;  // dominant share of the pool, held and used
     body["used"] = {{"gpus", gpus_json(queue.used.gpus)},
                     {"cpu", format_cpu(queue.used.cpu)},
                     {"memory", format_bytes(queue.used.memory)}};

@@ -19,11 +19,12 @@ Json gpus_json(GpuMilli amount);
 
 // The members of a job's row (job_rows.hpp) and all further details, as text.
 std::string job_detail(Listing& listing, const JobView& job,
-                       const std::vector<core::JobEvent>& events, Instant now);
+                       const std::vector<core::JobEvent>& events, Json access, Instant now);
 // Null when there is no estimate; single members are null when unknown.
 Json start_json(const std::optional<StartEstimate>& start);
 Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
+Json event_json(const core::JobEvent& event, Instant now);
 Json pool_json(const PoolView& pool);
 // As the configuration spells it: "FAIR_SHARE".
 std::string_view order_name(QueueOrder order);
@@ -32,6 +33,9 @@ Json budget_json(const BudgetView& budget);
 Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);
+// An entry for each GPU. Which of them a pod uses is known of fractions only, so used ones come
+// first.
+Json gpu_details(const NodeView& node);
 
 std::string pod_status(const PodView& pod);
 std::string_view node_status(const ClusterState& state, NodeId node);  // active, maintaining, ...

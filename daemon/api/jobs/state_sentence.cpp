@@ -66,6 +66,7 @@ std::string state_sentence(const JobView& job, const std::vector<core::JobEvent>
     if (job.status == "Failed") {
         return "it failed" + at_time("at", job.finished_at) + ": " + cause_of_failure(job, events);
     }
+    if (job.paused && job.waiting) return wording::sentence(*job.waiting);
     if (job.status == "Terminating") {
         return "it is being deleted; " + pods_text(std::ssize(job.pods)) + " left";
     }

@@ -211,6 +211,7 @@ aio::Task<bool> Follower::forward(Followed& followed) {
     }
     for (logs::LogLine& line : batch.lines) {
         followed.token = logs::format_token(followed.subscription->pod_uid(), line.position);
+        if (line.position.time_ns < query_.not_before_ns) continue;
         Json frame = simple_frame("log", line.text, pod);
         frame["seq"] = ++sequence_;
         frame["time"] = line.time;

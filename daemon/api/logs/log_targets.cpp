@@ -11,17 +11,45 @@
 
 namespace gpuctl::api {
 
+namespace {
+
+// A whole number from 1 to `most`; `otherwise` if the parameter is absent.
+Result<std::int64_t> number_in(const Call& call, std::string_view name, std::int64_t most,
+                               std::int64_t otherwise) {
+    const std::string_view text = call.query(name);
+    if (text.empty()) return otherwise;
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && at == end && value >= 1 && value <= most) return value;
+    return make_error(ErrorCode::BadRequest, "read " + std::string{name} + "=" + std::string{text} +
+                                                 ": must be from 1 to " + std::to_string(most));
+}
+
+constexpr std::int64_t kSinceSecondsMax = 10 * 365 * 24 * 3'600;
+
+// sinceSeconds, previous and timestamps.
+Result<void> read_selection(const Call& call, LogQuery& query) {
+    const Result<std::int64_t> seconds = number_in(call, "sinceSeconds", kSinceSecondsMax, 0);
+    if (!seconds) return seconds.error();
+    if (*seconds > 0) query.not_before_ns = (wall_now().ms() - *seconds * 1'000) * 1'000'000;
+    const Result<bool> previous = flag_of(call, "previous");
+    if (!previous) return previous.error();
+    query.previous = *previous;
+    const Result<bool> timestamps = flag_of(call, "timestamps");
+    if (!timestamps) return timestamps.error();
+    query.timestamps = *timestamps;
+    return {};
+}
+
+}  // namespace
+
 Result<LogQuery> read_query(const Call& call) {
     LogQuery query;
-    if (const std::string_view tail = call.query("tail"); !tail.empty()) {
-        const char* end = tail.data() + tail.size();
-        const auto [at, error] = std::from_chars(tail.data(), end, query.tail);
-        if (error != std::errc{} || at != end || query.tail < 1 || query.tail > wire::kLogTailMax) {
-            return make_error(ErrorCode::BadRequest, "read tail=" + std::string{tail} +
-                                                         ": must be from 1 to " +
-                                                         std::to_string(wire::kLogTailMax));
-        }
-    }
+    const Result<std::int64_t> tail = number_in(call, "tail", wire::kLogTailMax, query.tail);
+    if (!tail) return tail.error();
+    query.tail = *tail;
+    if (Result<void> selection = read_selection(call, query); !selection) return selection.error();
     const Result<bool> all = flag_of(call, "all");
     if (!all) return all.error();
     query.all = *all;

@@ -17,6 +17,9 @@ struct LogQuery {
     std::string pod;
     std::string container;
     std::vector<logs::Token> since;
+    std::int64_t not_before_ns = 0;  // of sinceSeconds; older lines are left out
+    bool previous = false;
+    bool timestamps = false;  // before each line; frames have them anyway
 };
 
 // Errors: BadRequest.

@@ -6,12 +6,27 @@
 #include "daemon/api/http/handlers.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/logs/log_follower.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::api {
+namespace {
+
+// Lines of the second in which the selection begins are read, too.
+bool is_too_old(const logs::LogLine& line, const LogQuery& query) {
+    if (query.not_before_ns == 0) return false;
+    return logs::parse_stamp_ns(line.time).value_or(query.not_before_ns) < query.not_before_ns;
+}
+
+}  // namespace
 
 Result<void> admit_follow(Services& services, const Call& call) {
     const Result<LogQuery> query = read_query(call);
     if (!query) return query.error();
+    if (query->previous) {
+        return make_error(ErrorCode::BadRequest,
+                          "the log of a previous container has ended and is not followed: leave "
+                          "out either follow or previous");
+    }
     const Result<std::vector<LogTarget>> targets = find_targets(services, call, *query);
     if (!targets) return targets.error();
     if (services.stopping) return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping");
@@ -70,16 +85,24 @@ aio::Task<net::HttpResponse> get_logs(Services& services, Call call) {
         const std::string pod = target.log.pod.name;
         ports::LogRequest request = std::move(target.log);
         request.tail_lines = query->tail;
+        request.previous = query->previous;
+        if (query->not_before_ns > 0) {
+            request.since_time = text::format_rfc3339(query->not_before_ns / 1'000'000'000);
+        }
         const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
         Result<std::vector<logs::LogLine>> lines =
             co_await services.relay.read_tail(std::move(request), deadline);
         if (!lines) co_return problem_reply(lines.error(), call);
         for (const logs::LogLine& line : *lines) {
-            body["logs"].push_back(query->all ? "[" + pod + "] " + line.text : line.text);
+            if (is_too_old(line, *query)) continue;
+            const std::string time = query->timestamps ? line.time + " " : "";
+            body["logs"].push_back((query->all ? "[" + pod + "] " : "") + time + line.text);
             body["lastTimestamp"] = line.time;
         }
     }
-    if (body["logs"].empty()) body["message"] = "the pod runs and has written nothing yet";
+    if (body["logs"].empty())
+        body["message"] = query->not_before_ns > 0 ? "the pod has written nothing in that time"
+                                                   : "the pod runs and has written nothing yet";
     co_return json_reply(200, body);
 }
 

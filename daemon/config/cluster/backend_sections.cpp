@@ -9,6 +9,10 @@ const std::vector<EmbeddedNodes>& embedded_nodes(const Cluster& cluster) {
     return cluster.embedded.nodes;
 }
 
+const std::vector<std::string>& embedded_roots(const Cluster& cluster) {
+    return cluster.embedded.host_path_roots;
+}
+
 const std::vector<std::string>& kubernetes_roots(const Cluster& cluster) {
     return cluster.kubernetes.host_path_roots;
 }
@@ -17,7 +21,7 @@ constexpr auto kSections = std::to_array<BackendSection>({
     {.mode = ClusterMode::embedded,
      .nodes = embedded_nodes,
      .nodes_key = "cluster.embedded.nodes",
-     .host_path_roots = nullptr},
+     .host_path_roots = embedded_roots},
     {.mode = ClusterMode::kubernetes,
      .nodes = nullptr,
      .nodes_key = "",
@@ -46,9 +50,7 @@ const std::vector<EmbeddedNodes>* known_nodes(const Cluster& cluster) {
 }
 
 std::vector<std::string> host_path_roots(const Cluster& cluster) {
-    const BackendSection& section = section_of(cluster.mode);
-    if (section.host_path_roots == nullptr) return {};
-    return section.host_path_roots(cluster);
+    return section_of(cluster.mode).host_path_roots(cluster);
 }
 
 }  // namespace gpuctl::config

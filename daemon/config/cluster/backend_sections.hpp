@@ -16,8 +16,7 @@ struct BackendSection {
     const std::vector<EmbeddedNodes>& (*nodes)(const Cluster& cluster);
     // The key that lists them, for messages.
     std::string_view nodes_key;
-    // The directories below which jobs may mount paths of a host. nullptr: the section has no such
-    // key, and every absolute path is allowed.
+    // The directories below which jobs may mount paths of a host; an empty list: none.
     const std::vector<std::string>& (*host_path_roots)(const Cluster& cluster);
 };
 

@@ -27,4 +27,9 @@ std::vector<EmbeddedNodes> default_nodes() {
     return nodes;
 }
 
+std::vector<std::string> sample_host_path_roots() {
+    return {"/datasets", "/models",           "/output",      "/cache",
+            "/home",     "/etc/nginx/conf.d", "/var/www/html"};
+}
+
 }  // namespace gpuctl::config

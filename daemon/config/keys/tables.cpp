@@ -106,7 +106,9 @@ const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
                 {"all", KubernetesEvents::all}},
                "Event objects to write: off, failures or all"),
         texts("hostPathRoots", &Kubernetes::host_path_roots,
-              "workdirs of jobs must lie below one of these; []: any absolute path"),
+              "workdirs of jobs must lie below one of these; []: none, [/]: any"),
+        list("podDefaults", &Kubernetes::pod_defaults, PodDefaults{},
+             "what the pods of submitted jobs get, in every pool or in one"),
         moved<Kubernetes>("bindsInFlightMax", "has moved to expert.kubernetes.bindsInFlightMax"),
         moved<Kubernetes>("conditionsPerSecond",
                           "has moved to expert.kubernetes.conditionsPerSecond"),
@@ -150,6 +152,8 @@ const std::vector<Key<Embedded>>& keys<Embedded>() {
              "median time to start a container"),
         span("trainingRunTime", &Embedded::training_run_time, kMsPerSecond, 365 * kMsPerDay,
              "run time of a training job without expectedRunTime"),
+        texts("hostPathRoots", &Embedded::host_path_roots,
+              "workdirs of jobs must lie below one of these; []: none, [/]: any"),
     };
     return table;
 }

@@ -14,6 +14,10 @@ const std::vector<Key<Server>>& keys<Server>();
 template <>
 const std::vector<Key<Lease>>& keys<Lease>();
 template <>
+const std::vector<Key<PodToleration>>& keys<PodToleration>();
+template <>
+const std::vector<Key<PodDefaults>>& keys<PodDefaults>();
+template <>
 const std::vector<Key<Kubernetes>>& keys<Kubernetes>();
 template <>
 const std::vector<Key<EmbeddedNodes>>& keys<EmbeddedNodes>();

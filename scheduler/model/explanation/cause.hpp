@@ -103,6 +103,12 @@ struct WindowCloses {
 };
 BOOST_DESCRIBE_STRUCT(WindowCloses, (), (window, is_reservation, has_begun))
 
+// A user drains the node.
+struct NodeDrained {
+    std::string node;
+};
+BOOST_DESCRIBE_STRUCT(NodeDrained, (), (node))
+
 // --- resized ---
 
 // It releases ranks above its minimum for a waiting job.
@@ -153,7 +159,8 @@ using Cause = std::variant<std::string, cause::HigherPriority, cause::Reclaimed,
                            cause::MustStartNow, cause::DueEarlier, cause::GangLacksRanks,
                            cause::GangRestarts, cause::NodeUnhealthy, cause::WindowCloses,
                            cause::ShrunkFor, cause::StartsWithAllRanks, cause::RoomIsIdle,
-                           cause::NoIdleRoom, cause::GainsLess, cause::Gain, cause::OtherGainsMore>;
+                           cause::NoIdleRoom, cause::GainsLess, cause::Gain, cause::OtherGainsMore,
+                           cause::NodeDrained>;
 
 // A pod and a job have one at most, and most have none.
 using CauseBox = Boxed<Cause>;

@@ -27,6 +27,6 @@ using Fact = std::variant<
     fact::PodsNotEvicted, fact::PreemptsNothing, fact::ElasticSize, fact::SizeShrinks,
     fact::SizeGrows, fact::SizeWaitsForRoom, fact::SizeChangedLast, fact::SizeStays,
     fact::GrowthAhead, fact::GrowthStopped, fact::GrowthWithoutRoom, fact::GrowthDelayed,
-    fact::GrowthUndecided>;
+    fact::GrowthUndecided, fact::Paused>;
 
 }  // namespace gpuctl

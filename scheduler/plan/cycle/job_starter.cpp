@@ -142,8 +142,8 @@ void JobStarter::refresh(Commit& commit, JobId job) {
     commit.refresh(job, ready);
     if (!ready.waits) return;
     if (ready.hold != Reason::none) {
-        // its binds are in progress, so there is nothing to report
-        if (ready.hold == Reason::turn) return;
+        // its binds are in progress, or its user has paused it: there is nothing to report
+        if (ready.hold == Reason::turn || ready.hold == Reason::paused) return;
         commit.refuse(job, ready.hold, blockers(state, job, ready).front());
         return;
     }

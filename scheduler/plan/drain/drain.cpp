@@ -36,6 +36,9 @@ DrainOrder order_for(const ClusterState& state, const NodeRow& node, const PodRo
         join(out, {policy.unhealthy_drain, true,
                    CauseBox{cause::NodeUnhealthy{node.facts.name, node.facts.unhealthy}}});
     }
+    if (node.facts.draining) {
+        join(out, {Drain::all, true, CauseBox{cause::NodeDrained{node.facts.name}}});
+    }
     WindowSet windows = node.windows & state.maintenance.calendar().draining;
     if (windows != 0) windows &= ~reserved_for(state, state.job(pod.job));
     for (std::size_t i = 0; windows != 0 && i < kWindowsMaximum; ++i) {
@@ -74,7 +77,7 @@ std::map<ObjectKey, DrainedJob> find_drained_jobs(const ClusterState& state) {
     std::map<ObjectKey, DrainedJob> out;
     for (const std::uint32_t slot : state.maintenance.calendar().nodes) {
         const NodeRow& node = state.node(NodeId{slot});
-        if (node.facts.unhealthy.empty() &&
+        if (node.facts.unhealthy.empty() && !node.facts.draining &&
             (node.windows & state.maintenance.calendar().draining) == 0) {
             continue;
         }

@@ -193,7 +193,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
         const GpuMilli gpus = state.shape_of(pod).gpus;
         // a nominated pod holds nothing yet: its victims release the room
         if (pod.bind.state != BindState::nominated) excess += gpus;
-        if (!pod.job.exists()) continue;
+        if (!pod.job.exists() || Seats::is_seat(pod)) continue;  // a pause has no end
         const JobRow& job = state.job(pod.job);
         const Outlook& outlook = outlook_of(state, pod.job);
         RunningPod one;

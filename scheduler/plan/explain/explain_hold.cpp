@@ -206,6 +206,9 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
                        {"ranks_gated", ready.ranks_gated}};
     };
     switch (ready.hold) {
+        case Reason::paused:
+            out.facts = {state.seats.paused(job)};
+            break;
         case Reason::pool_unknown:
             out.facts = {fact::PoolUnknown{pool, existing_pools(state)}};
             break;

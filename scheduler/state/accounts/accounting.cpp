@@ -22,6 +22,7 @@ void Accounts::charge(PodId id, std::int64_t sign) {
     const bool is_bound = pod.bind.state != BindState::waiting;
     if (!is_bound && has_fault(SeededFault::count_only_bound_in_quota)) return;
     if (job.priority >= kSystemPriority) return;
+    if (pod.bind.state == BindState::seat && has_fault(SeededFault::seats_cost_nothing)) return;
     const Shape& shape = state_.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
     TenantHoldings& tenant = state_.tree.tenant_rows().holdings(job.tenant, {});
@@ -68,6 +69,7 @@ void Accounts::charge_pods_of(const JobRow& job, std::int64_t sign) {
     for (const PodId pod : job.pods) {
         if (state_.pods.rows()[pod.value()].node.exists()) charge(pod, sign);
     }
+    for (const PodId seat : job.seats) charge(seat, sign);
 }
 
 LimitHit Accounts::limit_hit(const JobRow& job, const Load& ask) const {

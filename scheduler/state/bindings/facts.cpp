@@ -13,6 +13,8 @@ void Bindings::begin(PodId id) {
     if (Retention{state_}.is_old_news(facts)) state = BindState::done;
 }
 
+void Bindings::begin_seat(PodId id) { state_.pods.rows().bind(id, {}).state = BindState::seat; }
+
 void Bindings::follow_facts(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     BindRow& bind = state_.pods.rows().bind(id, {});
@@ -40,11 +42,15 @@ void Bindings::follow_end(PodId id) {
     if (is_news && row.job.exists() && row.facts.phase == PodPhase::failed) {
         state_.run_times.note_stopped(row.job, id);
     }
+    const Placement kept = state_.seats.kept_of(id);
     if (row.node.exists() && !has_fault(SeededFault::ended_pods_keep_room)) state_.pods.release(id);
     bind.state = BindState::done;
     bind.in_flight = bind.delete_in_flight = false;
     state_.evictions.withdraw_eviction(id);
     bind.effect = EffectId{};
+    if (!kept.node.exists()) return;
+    const PodFacts left = row.facts;  // a new row may move the others
+    state_.pods.add_seat(left, kept, state_.pods.rows()[id.value()].job);
 }
 
 void Bindings::follow_node(PodId id) {

@@ -158,7 +158,7 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (!is_elastic(job)) return;
     offer_surplus(id);
-    if (job.workload.state != WorkloadState::created) return;
+    if (job.workload.state != WorkloadState::created || Seats::is_paused(job)) return;
     const auto is_any = [&](const auto& what) {
         return std::any_of(job.pods.begin(), job.pods.end(),
                            [&](PodId pod) { return what(state_.pods.rows()[pod.value()]); });
@@ -218,7 +218,7 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
     if (!is_elastic(job) || !has_started(job.gang.phase()) ||
         job.workload.state != WorkloadState::created)
         return out;
-    out.is_settled = true;
+    out.is_settled = !Seats::is_paused(job);
     out.is_ending = !job.gang.finished.empty();
     for (const PodId id : job.pods) {  // by rank
         out.there = job.gang.finished.first_open(out.there);

@@ -89,6 +89,14 @@ void write_jobs(const ClusterState& state, StateImage& out) {
     }
 }
 
+void write_changes(const ClusterState& state, StateImage& out) {
+    for (const auto& [key, id] : state.jobs.job_ids()) {
+        const JobRow& job = state.job(id);
+        if (job.change != ChangeRow{}) out.job_changes.emplace(key, job.change);
+        if (job.pause != PauseRow{}) out.pauses.emplace(key, job.pause);
+    }
+}
+
 void write_run_times(const ClusterState& state, StateImage& out) {
     const auto& owners = state.run_times.history().owners();
     for (std::uint32_t i = 0; i < owners.size(); ++i) {
@@ -134,6 +142,7 @@ StateImage ClusterState::image() const {
     write_nodes(nodes.rows(), out);
     write_pods(*this, out);
     write_jobs(*this, out);
+    write_changes(*this, out);
     write_run_times(*this, out);
     write_reservations(*this, out);
     write_ended_jobs(jobs, out);
@@ -142,6 +151,8 @@ StateImage ClusterState::image() const {
     out.calendar = maintenance.calendar().clock;
     out.budgets = accounts.budgets().image(*this, session.event_time());
     out.signals = signals.image();
+    out.policy_objects = policy_objects.image();
+    out.node_changes = node_changes.open();
     return out;
 }
 

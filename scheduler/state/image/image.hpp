@@ -14,9 +14,11 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/policy/policy_object.hpp"
 #include "scheduler/model/signal.hpp"
 #include "scheduler/state/jobs/finished_jobs.hpp"
 #include "scheduler/state/maintenance/calendar.hpp"
+#include "scheduler/state/node_changes/open_change.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_times/run_time_history.hpp"
 
@@ -24,7 +26,7 @@ namespace gpuctl {
 
 // Enumerations of rows, by name in the layouts of files.
 inline std::vector<std::string_view> archive_enumerators(BindState) {
-    return {"foreign", "waiting", "assumed", "bound", "done", "claimed"};  // the last: nominated
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed", "seat"};  // claimed: nominated
 }
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)
@@ -211,13 +213,18 @@ struct StateImage {
         finished_jobs;  // by key; the summaries of those that are not in `jobs`
     std::map<std::string, RemovedJobs> removed_jobs;
     std::pair<Instant, ObjectKey> removed_until;
-    std::vector<JobSignal> signals;  // by job and kind
+    std::vector<JobSignal> signals;              // by job and kind
+    std::map<ObjectKey, ChangeRow> job_changes;  // of jobs that were changed
+    std::map<ObjectKey, PauseRow> pauses;        // of jobs that are paused, or keep room
+    std::vector<PolicyObject> policy_objects;    // by key
+    std::vector<OpenNodeChange> node_changes;    // in the order of their requests
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, pools, gang_sizes,
                        gang_notes, device_classes, churn, finished, look_again, beyond_guarantee,
                        nodes, pods, jobs, usage, run_times, promises, limits_kept, calendar,
-                       budgets, ended_jobs, finished_jobs, removed_jobs, removed_until, signals))
+                       budgets, ended_jobs, finished_jobs, removed_jobs, removed_until, signals,
+                       job_changes, pauses, policy_objects, node_changes))
 
 }  // namespace gpuctl

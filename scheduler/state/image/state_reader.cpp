@@ -18,7 +18,7 @@ Error damaged(const std::string& what) {
 }
 
 bool is_plausible(const PodImage& pod) {
-    return pod.standing <= BindState::nominated && pod.bar <= PodBar::refused &&
+    return pod.standing <= BindState::seat && pod.bar <= PodBar::refused &&
            pod.eviction <= EvictionState::accepted && pod.facts.phase <= PodPhase::failed;
 }
 
@@ -66,6 +66,12 @@ Result<bool> StateReader::read() {
     if (const auto done = read_ended_jobs(); !done) return done.error();
     if (const auto done = read_usage(); !done) return done.error();
     if (!state_.signals.restore(image_.signals, {})) return damaged("a signal is of no job");
+    if (!state_.policy_objects.restore(std::move(image_.policy_objects), {})) {
+        return damaged("an object of the policy is not one");
+    }
+    if (!state_.node_changes.restore(std::move(image_.node_changes), {})) {
+        return damaged("two changes of a node are carried out at the same time");
+    }
     state_.session.restore(image_, {});
     state_.jobs.restore_next_arrival(image_.next_arrival, {});
     state_.maintenance.restore_clock(image_.calendar, {});
@@ -118,6 +124,10 @@ Result<bool> StateReader::read_jobs() {
         copy_image(job, row);
         row.is_dirty = false;
         row.timer_at = Instant{};
+        if (const auto found = image_.job_changes.find(job.key); found != image_.job_changes.end())
+            row.change = found->second;
+        if (const auto found = image_.pauses.find(job.key); found != image_.pauses.end())
+            row.pause = found->second;
         state_.jobs.resolve(id);
     }
     return true;
@@ -132,6 +142,10 @@ Result<bool> StateReader::read_pods() {
         if (pod.facts.ours && !state_.jobs.find_job(job_key_of(state_, pod.facts)).exists()) {
             return damaged("pod " + to_string(pod.facts.key) + " has no job");
         }
+        if (pod.standing == BindState::seat) {
+            if (!read_seat(pod)) return damaged("seat " + pod.facts.uid + " has no node");
+            continue;
+        }
         const PodId id = state_.pods.make_pod(pod.facts);
         copy_image(pod, state_.pods.rows().restored(id, {}));
         if (pod.node.empty()) continue;
@@ -141,6 +155,16 @@ Result<bool> StateReader::read_pods() {
         // The record may have been added or dropped meanwhile.
         state_.pods.restore_growth(id, pod.grows_with_demand, {});
     }
+    return true;
+}
+
+bool StateReader::read_seat(const PodImage& seat) {
+    if (seat.node.empty() || !seat.facts.ours) return false;
+    if (has_fault(SeededFault::forget_seats_on_disk)) return true;
+    const JobId job = state_.jobs.find_job(job_key_of(state_, seat.facts));
+    const NodeId node = state_.nodes.node_named(seat.node);
+    state_.pods.restore_seat(seat.facts, {PodId::none(), node, seat.gpu_device}, job, {});
+    copy_image(seat, state_.pods.rows().restored(state_.pods.find_pod(seat.facts.uid), {}));
     return true;
 }
 

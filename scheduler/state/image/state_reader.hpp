@@ -23,6 +23,7 @@ private:
     Result<bool> read_nodes();
     Result<bool> read_jobs();
     Result<bool> read_pods();
+    bool read_seat(const PodImage& seat);
     void read_reservations();
     void settle_jobs();
     void read_refusals();

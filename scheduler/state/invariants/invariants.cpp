@@ -7,6 +7,7 @@
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/invariants/invariants_models.hpp"
 #include "scheduler/state/invariants/invariants_ports.hpp"
+#include "scheduler/state/invariants/invariants_seats.hpp"
 
 namespace gpuctl {
 
@@ -120,6 +121,7 @@ private:
                 case BindState::assumed:
                 case BindState::bound:
                 case BindState::nominated:
+                case BindState::seat:
                     if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case BindState::foreign:
@@ -368,6 +370,7 @@ std::vector<Violation> verify(const ClusterState& state) {
     verify_budgets(state, found);
     verify_demand(state, found);
     verify_finished(state, found);
+    verify_seats(state, found);
     return found;
 }
 

@@ -17,9 +17,8 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
     GpuMilli held;
     GpuMilli nominated;
     GpuTime committed;
-    for (const auto& [key, id] : state.pods.pods_by_key()) {
-        const PodRow& pod = state.pod(id);
-        if (!pod.node.exists() || !pod.job.exists()) continue;
+    for (const PodRow& pod : state.pods.rows()) {
+        if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);
         if (!job.queue.exists() || job.priority >= kSystemPriority || !draws(job)) continue;
         const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;

@@ -26,14 +26,16 @@ Held held_below(const ClusterState& state, QueueId queue, std::string_view model
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
         if (job.priority >= kSystemPriority || !counts(job)) continue;
-        for (const PodId pod_id : job.pods) {
+        const auto add = [&](PodId pod_id) {
             const PodRow& pod = state.pod(pod_id);
-            if (!pod.node.exists()) continue;
-            if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
+            if (!pod.node.exists()) return;
+            if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) return;
             const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
             sum.gpus += gpus;
             if (pod.bind.state == BindState::nominated) sum.nominated += gpus;
-        }
+        };
+        std::for_each(job.pods.begin(), job.pods.end(), add);
+        std::for_each(job.seats.begin(), job.seats.end(), add);
     }
     return sum;
 }

@@ -56,6 +56,7 @@ void Jobs::drop_job_if_unused(JobId id) {
 void Jobs::drop_job(JobId id) {
     const JobRow& row = jobs_[id.value()];
     state_.waiting.leave_queue(id);
+    state_.seats.forget(id);
     if (row.nomination.exists()) state_.nominations.drop_nomination(id);
     // A job that is submitted later under this name is another job.
     if (row.record) state_.evictions.forget_job(row.key);
@@ -214,8 +215,15 @@ void Workloads::send_workload(JobId id, EffectList& effects) {
     if (workload.state == WorkloadState::deleting) {
         effects.add(DeleteWorkload{workload.effect, state_.session.epoch(), job.key,
                                    job.record->spec.kind, workload.force_delete});
+        return;
+    }
+    workload.create_deadline = state_.session.event_time() + kCreateDeadline;
+    if (workload.state == WorkloadState::created) {
+        const JobRecord& there = job.change.before ? *job.change.before : *job.record;
+        effects.add(UpdateWorkload{workload.effect, state_.session.epoch(), there.uid,
+                                   there.spec.kind, *job.record, Seats::is_paused(job),
+                                   job.change.part, workload.create_deadline});
     } else {
-        workload.create_deadline = state_.session.event_time() + kCreateDeadline;
         effects.add(CreateWorkload{workload.effect, state_.session.epoch(), *job.record,
                                    workload.create_deadline});
     }

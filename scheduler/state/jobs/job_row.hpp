@@ -9,6 +9,7 @@
 
 #include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
+#include "scheduler/model/job/job_change.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/pod.hpp"
@@ -51,6 +52,39 @@ struct WorkloadRow {
     Boxed<WorkloadFacts> facts;  // once the watch has shown its object
 };
 
+// Changes of a submitted job by users. `revision` counts them. The change that its object does not
+// show yet is sent like a creation, by `WorkloadRow::due`.
+struct ChangeRow {
+    std::uint64_t revision = 0;
+    WorkloadPart part = WorkloadPart::none;  // what UpdateWorkload is to change
+    // Until the object has followed: the record that it has, which returns if it cannot be changed.
+    Boxed<JobRecord> before;
+    bool was_paused = false;  // likewise
+    friend bool operator==(const ChangeRow&, const ChangeRow&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ChangeRow, (), (revision, part, before, was_paused))
+
+// A pause, and the room that the job keeps for its pods (seats.cpp).
+//
+//   active ──pause──> paused ──resume──> resuming ──its pods are placed, or `seats_until`──> active
+//                     │    ^                 │
+//                     └────┴──── pause ──────┘
+enum class PausePhase : std::uint8_t { active, paused, resuming };
+BOOST_DESCRIBE_ENUM(PausePhase, active, paused, resuming)
+
+struct PauseRow {
+    PausePhase phase = PausePhase::active;
+    bool releases = false;         // it keeps no room
+    Instant since;                 // when it was paused or resumed
+    Instant seats_until;           // a resumed job keeps its seats until then
+    bool was_seen = false;         // the watch has shown its object without pods
+    std::int64_t seats_lost = 0;   // with their nodes
+    std::vector<std::string> nodes_lost;  // where these were, sorted
+    friend bool operator==(const PauseRow&, const PauseRow&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PauseRow, (),
+                      (phase, releases, since, seats_until, was_seen, seats_lost, nodes_lost))
+
 // What is charged to the job's queue and namespace.
 struct HoldingRow {
     std::int64_t pods = 0;
@@ -90,7 +124,10 @@ struct JobBase {
 // Each struct is written by one part, which job_table.hpp names.
 struct JobRow : JobBase {
     std::vector<PodId> pods;
+    std::vector<PodId> seats;  // room that it keeps while it is paused (seats.cpp), by rank
     WorkloadRow workload;
+    ChangeRow change;
+    PauseRow pause;
     GangRow gang;
     BindingRow binding;
     NominationRow nomination;

@@ -15,6 +15,7 @@ class Jobs;
 class Nominations;
 class Pods;
 class RunTimes;
+class Seats;
 class Session;
 class StateReader;
 class WaitingJobs;
@@ -26,7 +27,10 @@ public:
     RetentionRow& retention(JobId id, Key<Jobs>) { return row(id).retention; }
     bool& is_dirty(JobId id, Key<Jobs>) { return row(id).is_dirty; }
     std::vector<PodId>& pods(JobId id, Key<Pods>) { return row(id).pods; }
+    std::vector<PodId>& seats(JobId id, Key<Pods>) { return row(id).seats; }
     WorkloadRow& workload(JobId id, Key<Workloads>) { return row(id).workload; }
+    ChangeRow& change(JobId id, Key<Workloads>) { return row(id).change; }
+    PauseRow& pause(JobId id, Key<Seats>) { return row(id).pause; }
     GangRow& gang(JobId id, Key<Gangs>) { return row(id).gang; }
     BindingRow& binding(JobId id, Key<Bindings>) { return row(id).binding; }
     NominationRow& nomination(JobId id, Key<Nominations>) { return row(id).nomination; }

@@ -49,7 +49,7 @@ struct Calendar {
     WindowSet active = 0;         // begun and not over
     WindowSet closed = 0;         // those of them that are closed to all jobs
     WindowSet draining = 0;       // windows for which a pod was, is or will be evicted
-    // Nodes that are in a window, or reported to be unhealthy, by slot.
+    // Nodes that are in a window, reported to be unhealthy, or drained by a user, by slot.
     std::set<std::uint32_t> nodes;
 };
 

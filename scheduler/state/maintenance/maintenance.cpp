@@ -38,7 +38,7 @@ void Maintenance::place_in_windows(NodeId id) {
     for (std::size_t i = 0; row.known && i < counted(state_.session.policy()); ++i) {
         if (covers(state_.session.policy().windows[i], row.facts)) windows |= bit(i);
     }
-    const bool is_listed = windows != 0 || !row.facts.unhealthy.empty();
+    const bool is_listed = windows != 0 || !row.facts.unhealthy.empty() || row.facts.draining;
     if (windows == 0 && row.windows == 0 && !is_listed && !calendar_.nodes.contains(id.value())) {
         return;
     }

@@ -102,6 +102,7 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
         row.facts.pool != facts.pool || row.facts.topology != facts.topology ||
         row.facts.unhealthy != facts.unhealthy || row.facts.ready != facts.ready ||
+        row.facts.draining != facts.draining ||
         calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
     const std::string model_before = row.facts.gpu_model;
@@ -167,6 +168,7 @@ void Nodes::on(const NodeRemoved& event, EffectList&) {
     const PoolId pool = row.pool;
     const std::vector<bool> counted_before = classes_counted_in(state_, pool);
     state_.jobs.note_change(id);
+    state_.seats.lose_seats_on(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, -1);
     nodes_.base(id, {}).known = false;
     NodeFacts nameless;

@@ -138,6 +138,7 @@ void Nominations::read_nomination(const JobRow& job, std::vector<Placement>& rou
 
 bool Nominations::is_being_moved(const JobRow& job) const {
     if (state_.pods.maybe_terminating().empty() || job.holding.pods == 0) return false;
+    if (!job.seats.empty()) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         // Nominated pods run nowhere yet.

@@ -140,7 +140,12 @@ void Pods::drop_pod(PodId id) {
         state_.run_times.note_gone(row.job, row.facts);
         state_.gangs.note_gone(row.job, row.facts);
     }
+    const Placement kept = state_.seats.kept_of(id);
+    PodFacts left;
+    if (kept.node.exists()) left = row.facts;
+    const JobId job = row.job;
     release(id);
+    if (kept.node.exists()) add_seat(left, kept, job);
     leave_job(id);
     erase_pod(id);
 }

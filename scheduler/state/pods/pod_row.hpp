@@ -33,7 +33,11 @@ namespace gpuctl {
 // A waiting pod is nominated while other pods are evicted for it. It counts on its node and in its
 // queue, so that no other job takes the room. Then it returns to waiting, usually to be assumed
 // there in the same step (nominations.cpp). Images store it under an older name (image.hpp).
-enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, nominated };
+//
+// A seat is no pod of the cluster: it holds the room of a bound pod of a paused job after the pod
+// is gone (seats.cpp, ADR 0043). It is removed when the room is released, or nominated for the pod
+// that the resumed job has in its place.
+enum class BindState : std::uint8_t { foreign, waiting, assumed, bound, done, nominated, seat };
 
 // A bound pod that is to make room for another job.
 //

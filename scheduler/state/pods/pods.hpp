@@ -46,6 +46,10 @@ public:
         pods_.base(id, {}).message = std::move(message);
     }
     void forget_pods_of(JobId job);  // the job is summarized
+    // A row that holds the room that the pod has just released (seats.cpp). It is no pod of the
+    // cluster: no pod has its name or uid.
+    void add_seat(const PodFacts& pod, const Placement& place, JobId job);
+    void drop_seat(PodId seat);
     // The next pod whose grace period ended long before `now`; none: there is no more.
     PodId take_late(Instant now);
 
@@ -59,8 +63,10 @@ public:
     // --- from an image ---
     void restore_growth(PodId id, bool grows_with_demand, Key<StateReader>);
     void restore_late(Instant now, Key<StateReader>);
+    void restore_seat(PodFacts facts, const Placement& place, JobId job, Key<StateReader>);
 
 private:
+    void hold_seat(PodFacts facts, const Placement& place, JobId job);
     void drop_pod(PodId id);
     void erase_pod(PodId id);  // it holds nothing and has no job
     void leave_job(PodId id);

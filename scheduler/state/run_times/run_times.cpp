@@ -26,7 +26,9 @@ void RunTimes::note_end(PodId id) {
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
     if (row.job.exists()) note_pace(row.job);
     Instant end;
-    if (row.node.exists() && row.job.exists() && row.bind.state != BindState::nominated) {
+    const bool may_run =
+        row.bind.state != BindState::nominated && row.bind.state != BindState::seat;
+    if (row.node.exists() && row.job.exists() && may_run) {
         const Duration limit = state_.jobs.rows()[row.job.value()].run.time_max;
         Instant begin = std::max(row.bind.placed_at, row.facts.started_at);
         // it was bound before this process began, and does not run yet

@@ -39,6 +39,7 @@ void Session::set_timer(JobId id) {
         if (!has_fault(SeededFault::no_timer_for_wait_targets)) consider(target->near_from);
         consider(target->missed_from);
     }
+    consider(Seats::next_end(job));
     if (!has_fault(SeededFault::no_timer_for_the_late)) consider(job.run.lateness.again_at);
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});

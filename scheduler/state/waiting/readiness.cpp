@@ -141,8 +141,10 @@ void read_ranks(const ClusterState& state, const JobRow& job, Ranks& ranks, Read
     out.ranks_ready = static_cast<std::int64_t>(out.pods.size());
 }
 
-// True if the job has nominated room already, or cannot be placed in its pool or queue.
+// True if the job is paused, has nominated room already, or cannot be placed in its pool or queue.
 bool is_held_by_its_place(const ClusterState& state, const JobRow& job, Readiness& out) {
+    if (Seats::is_paused(job) && !has_fault(SeededFault::place_paused_jobs))
+        return hold_back(out, Reason::paused, job.key.name);
     if (job.nomination.exists()) return hold_back(out, Reason::room_nominated, job.key.name);
     if (!job.pool.exists()) return hold_back(out, Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) {
@@ -315,6 +317,7 @@ void WaitingJobs::refresh(JobId id, Readiness& ready, EffectList& effects) {
     state_.bindings.lift_refusals(id);
     state_.bindings.settle_round(id, effects);
     state_.elastic.settle_size(id, effects);
+    state_.seats.settle(id, effects);
     state_.run_times.note_wait(id);
     read_readiness(id, ready);
     if (ready.can_be_tried()) enter_queue(id, ready);

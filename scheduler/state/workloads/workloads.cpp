@@ -57,6 +57,12 @@ void Workloads::on(const JobDeleteRequested& event, EffectList& effects) {
     const bool never_made = workload.state == WorkloadState::failed && job.pods.empty() &&
                             workload.create_lands_until < state_.session.event_time();
     state_.evictions.forget_work(job);
+    state_.seats.forget(id);
+    // the object that exists may be that of the record before
+    if (const ChangeRow& change = job.change; change.before && !workload.in_flight)
+        take_record(id, JobRecord{*change.before});
+    state_.jobs.rows().change(id, {}).part = WorkloadPart::none;
+    state_.jobs.rows().change(id, {}).before.reset();
     workload.state = WorkloadState::deleting;
     workload.force_delete = event.force;
     if (has_fault(SeededFault::delete_overtakes_create)) workload.in_flight = false;
@@ -91,6 +97,9 @@ void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
     if (event.done) {
         workload.failures = 0;
         if (workload.state == WorkloadState::creating) workload.state = WorkloadState::created;
+        ChangeRow& change = state_.jobs.rows().change(id, {});
+        change.part = WorkloadPart::none;
+        change.before.reset();
         const bool may_come_back = workload.state == WorkloadState::deleting &&
                                    workload.create_lands_until.happened() &&
                                    workload.create_lands_until >= state_.session.event_time();
@@ -112,8 +121,9 @@ void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
         send_later(state_.jobs.rows()[id.value()]);
         return state_.session.set_timer(id);
     }
-    // A final failure: a job that could not be created has failed; a job that could not be deleted
-    // stays.
+    // A final failure: a job that could not be created has failed; a job that could not be changed
+    // or deleted stays.
+    if (workload.state == WorkloadState::created) return undo_change(id);
     workload.state =
         workload.state == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
 }
@@ -124,6 +134,7 @@ void Workloads::on(const WorkloadObserved& event, EffectList&) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (!job.record || job.record->uid != event.workload.job_uid) return;
     state_.jobs.rows().workload(id, {}).facts = event.workload;
+    state_.seats.note_workload(id, event.workload);
     state_.jobs.note_maybe_ended(id);
     state_.jobs.note_change(id);
     state_.elastic.note_size(id, event.workload.replicas);
@@ -143,6 +154,9 @@ void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     workload.facts.reset();
     if (workload.state != WorkloadState::created) return;  // one of our writes is under way
     state_.jobs.drop_record(id);
+    state_.seats.forget(id);
+    state_.jobs.rows().change(id, {}) = {};
+    workload.due = workload.in_flight = false;  // there is nothing to change any more
     workload.state = WorkloadState::none;
     state_.elastic.end_size(id);
     state_.jobs.mark_dirty(id);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "scheduler/base/result.hpp"
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
@@ -22,6 +23,7 @@ public:
     explicit Workloads(ClusterState& state) : state_(state) {}
 
     void on(const JobSubmitted& event, EffectList& effects);
+    void on(const JobUpdated& event, EffectList& effects);
     void on(const JobDeleteRequested& event, EffectList& effects);
     void on(const WorkloadOutcome& event, EffectList& effects);
     void on(const WorkloadObserved& event, EffectList& effects);
@@ -32,11 +34,17 @@ public:
     // of an effect of an earlier term, which may have been carried out
     void forget_answer(JobId id);
     void note_resize(JobId id, std::string message);
+    // Whether the engine would accept the change (changes.cpp).
+    [[nodiscard]] Result<bool> check_change(const JobUpdated& event) const;
     void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }
 
 private:
+    void apply(JobId id, const JobChange& change);
+    void scale(JobId id, const JobChange& change);
+    void undo_change(JobId id);
+    void take_record(JobId id, const JobRecord& record);
     void send_workload(JobId id, EffectList& effects);
 
     ClusterState& state_;

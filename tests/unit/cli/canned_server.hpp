@@ -1,6 +1,6 @@
 #pragma once
-// An HTTP server with one answer, for tests of the whole command line: its requests, and what it
-// prints for the answer.
+// An HTTP server with one answer, or with several in order, for tests of the whole command line:
+// its requests, and what it prints for the answers.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,10 +21,15 @@ inline const std::string kJson = "application/json";
 
 class CannedServer {
 public:
+    struct Answer {
+        int status = 200;
+        std::string body;
+    };
     CannedServer(int status, std::string type, std::string body, const std::string& field = "")
-        : answer_("HTTP/1.1 " + std::to_string(status) + " Canned\r\nContent-Type: " + type +
-                  "\r\nContent-Length: " + std::to_string(body.size()) +
-                  (field.empty() ? "" : "\r\n" + field) + "\r\nConnection: close\r\n\r\n" + body) {
+        : CannedServer(std::vector<std::string>{message(status, type, body, field)}) {}
+    // One answer after another; the last one also for all later requests.
+    explicit CannedServer(const std::vector<Answer>& answers) : CannedServer(messages(answers)) {}
+    explicit CannedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
         listener_ = socket(AF_INET, SOCK_STREAM, 0);
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -79,6 +85,21 @@ public:
     }
 
 private:
+    static std::string message(int status, const std::string& type, const std::string& body,
+                               const std::string& field = "") {
+        return "HTTP/1.1 " + std::to_string(status) + " Canned\r\nContent-Type: " + type +
+               "\r\nContent-Length: " + std::to_string(body.size()) +
+               (field.empty() ? "" : "\r\n" + field) + "\r\nConnection: close\r\n\r\n" + body;
+    }
+    static std::vector<std::string> messages(const std::vector<Answer>& answers) {
+        std::vector<std::string> all;
+        for (const Answer& answer : answers) {
+            const bool is_problem = answer.status >= 400;
+            all.push_back(message(answer.status, is_problem ? "application/problem+json" : kJson,
+                                  answer.body));
+        }
+        return all;
+    }
     void serve() {
         for (;;) {
             const int peer = accept(listener_, nullptr, nullptr);
@@ -90,8 +111,9 @@ private:
                 if (count <= 0) break;
                 request.append(chunk, static_cast<std::size_t>(count));
             }
+            const std::string& answer = answers_[std::min(requests_.size(), answers_.size() - 1)];
             requests_.push_back(std::move(request));
-            EXPECT_EQ(write(peer, answer_.data(), answer_.size()), std::ssize(answer_));
+            EXPECT_EQ(write(peer, answer.data(), answer.size()), std::ssize(answer));
             close(peer);
         }
     }
@@ -102,7 +124,7 @@ private:
         close(listener_);
     }
 
-    std::string answer_;
+    std::vector<std::string> answers_;
     int listener_ = -1;
     int port_ = 0;
     std::vector<std::string> requests_;  // read after stop()

@@ -61,7 +61,7 @@ TEST(Finished, a_complete_list_writes_nothing_to_stderr) {
     CannedServer for_programs{200, kJson, page(7, {true}).dump()};
     const auto outcome = for_programs.run({"get", "jobs", "-o", "json"});
     EXPECT_EQ(outcome.err, "");
-    EXPECT_TRUE(nlohmann::json::parse(outcome.out).is_array());
+    EXPECT_TRUE(nlohmann::json::parse(outcome.out)["items"].is_array());
 }
 
 TEST(Finished, a_summary_is_described_with_its_failure_and_the_details_that_are_not_kept) {

@@ -138,6 +138,7 @@ TEST(Formats, json_is_one_of_every_command) {
     int leaves = 0;
     for_every_leaf(*build(line), "gpuctl", [&](const CLI::App& command, const std::string& path) {
         ++leaves;
+        if (path == "gpuctl completion") return;  // prints a script
         EXPECT_NE(command.get_option_no_throw("--json"), nullptr) << path;
         EXPECT_NE(command.get_option_no_throw("--output"), nullptr) << path;
     });

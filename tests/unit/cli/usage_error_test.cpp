@@ -56,8 +56,9 @@ TEST(UsageError, of_a_command_names_similar_commands) {
         {{"gte"}, "unknown command `gte` of `gpuctl`; did you mean `get`? See `gpuctl --help`."},
         {{"desc", "job", "a"},
          "unknown command `desc` of `gpuctl`; did you mean `describe`? See `gpuctl --help`."},
-        {{"apply", "-f", "a.yaml"},
-         "unknown command `apply` of `gpuctl`; did you mean `gpuctl create`? See `gpuctl --help`."},
+        {{"submit", "-f", "a.yaml"},
+         "unknown command `submit` of `gpuctl`; did you mean `gpuctl create`? See `gpuctl "
+         "--help`."},
         {{"qqqq", "--wrong"}, "unknown command `qqqq` of `gpuctl`. See `gpuctl --help`."},
     });
 }
@@ -116,9 +117,11 @@ TEST(UsageError, of_a_value_names_similar_values) {
          "--kind: `trainig` is not one of training, inference, notebook, compute or pod; did you "
          "mean "
          "training? See `gpuctl get jobs --help`."},
-        {{"get", "jobs", "-o", "csv"},
-         "--output: `csv` is not one of table, json, yaml, name or wide. See `gpuctl get jobs "
-         "--help`."},
+        {{"get", "jobs", "-o", "xml"},
+         "--output: `xml` is not one of table, json, yaml, name, wide, jsonl, csv, jsonpath=... or "
+         "columns=.... See `gpuctl get jobs --help`."},
+        {{"get", "jobs", "-o", "jsonpath="},
+         "--output: `jsonpath=` needs an expression after =. See `gpuctl get jobs --help`."},
     });
 }
 

@@ -257,8 +257,9 @@ TEST(CommandLine, replay_takes_the_flags_of_its_program) {
 }
 
 TEST(CommandLine, every_command_has_an_example) {
-    for (const std::string command : {"create", "get", "describe", "explain", "what-if", "preview",
-                                      "delete", "logs", "version", "replay"}) {
+    for (const std::string command :
+         {"create", "get", "describe", "explain", "what-if", "preview", "delete", "logs", "version",
+          "replay", "cancel", "wait", "top", "doctor", "config"}) {
         EXPECT_NE(help_text({command}).find("\n  gpuctl " + command), std::string::npos) << command;
     }
 }

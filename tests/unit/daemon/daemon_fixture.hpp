@@ -128,6 +128,7 @@ public:
         co_return reached;
     }
 
+    [[nodiscard]] const config::Config& configured() const { return config_; }
     [[nodiscard]] aio::Loop& loop() { return loop_; }
     [[nodiscard]] aio::TaskGroup& tasks() { return tasks_; }
 

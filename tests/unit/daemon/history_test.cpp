@@ -128,5 +128,54 @@ TEST(History, jobs_of_the_same_shown_name_have_separate_histories) {
     EXPECT_EQ(history.of(theirs).size(), 2U);
 }
 
+TEST(History, the_past_goes_before_what_this_process_saw_and_repeats_nothing) {
+    const ObjectKey key{"team-a", "llm"};
+    PodFacts pod;
+    pod.uid = "u";
+    pod.ours = true;
+    pod.key = {"team-a", "llm-0"};
+    pod.job = "llm";
+    pod.node = "n1";
+    pod.phase = PodPhase::running;
+    pod.status = "Running";
+    pod.started_at = Instant{30};
+    History past;
+    past.on_event(submitted(key), Instant{10});
+    past.on_event(PodObserved{pod}, Instant{31});
+    History now;  // after a restart the pod is new
+    now.on_event(PodObserved{pod}, Instant{500});
+    now.on_event(JobDeleteRequested{key, false}, Instant{600});
+    now.add_past(past);
+    std::vector<std::string> reasons;
+    for (const JobEvent& event : now.of(key)) reasons.push_back(event.reason);
+    EXPECT_EQ(reasons, (std::vector<std::string>{"Deleting", "Running", "Scheduled", "Submitted"}));
+}
+
+TEST(History, the_past_of_another_job_of_the_same_name_is_left_out) {
+    const ObjectKey key{"team-a", "llm"};
+    History past;
+    past.on_event(submitted(key), Instant{10});
+    past.on_event(JobDeleteRequested{key, false}, Instant{20});
+    History now;
+    now.on_event(submitted(key), Instant{30});
+    now.add_past(past);
+    EXPECT_EQ(now.of(key).size(), 1U);
+    History empty;
+    empty.add_past(past);
+    EXPECT_EQ(empty.of(key).size(), 2U) << "a job that is gone keeps its events";
+}
+
+TEST(History, recent_events_of_all_jobs_are_newest_first) {
+    History history;
+    history.on_event(submitted({"a", "one"}), Instant{1});
+    history.on_event(submitted({"b", "two"}), Instant{2});
+    history.on_event(JobDeleteRequested{{"a", "one"}, false}, Instant{3});
+    std::vector<std::string> jobs;
+    for (const EventOfJob& event : history.recent("")) jobs.push_back(event.job.name);
+    EXPECT_EQ(jobs, (std::vector<std::string>{"one", "two", "one"}));
+    ASSERT_EQ(history.recent("b").size(), 1U);
+    EXPECT_EQ(history.recent("b")[0].event.reason, "Submitted");
+}
+
 }  // namespace
 }  // namespace gpuctl::core

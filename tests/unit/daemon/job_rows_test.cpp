@@ -65,6 +65,34 @@ TEST(JobRows, a_pods_row_shows_the_pods_own_state_and_not_that_of_waiting_pods) 
     EXPECT_EQ(page(world, {})["items"][0]["ready"], "0/2");
 }
 
+TEST(JobRows, pods_of_other_schedulers_follow_the_jobs_where_they_are_asked_for) {
+    EngineWorld world;
+    world.add(test::node("a", 8));
+    world.add(test::pod("mine", "", 1));
+    for (const char* name : {"z-other", "y-other"}) {
+        PodFacts foreign = test::pod(name, "", 2);
+        foreign.ours = false;
+        foreign.node = "a";
+        foreign.phase = PodPhase::running;
+        foreign.status = "Running";
+        world.add(foreign);
+    }
+    EXPECT_EQ(page(world, by_pod())["total"], 1) << "not listed by themselves";
+    const std::vector<PodId> foreign = foreign_pods(world.engine.state(), by_pod());
+    std::string text;
+    JobRows{world.engine.listing(), world.now, text}.add_page(by_pod(), 2, 2, foreign);
+    const nlohmann::json second = nlohmann::json::parse(text);
+    EXPECT_EQ(second["total"], 3);
+    ASSERT_EQ(second["items"].size(), 1U) << "one job and one of the two pods are on page 1";
+    EXPECT_EQ(second["items"][0]["jobId"], "z-other");
+    EXPECT_EQ(second["items"][0]["kind"], "foreign");
+    EXPECT_EQ(second["items"][0]["node"], "a");
+    EXPECT_EQ(second["items"][0]["gpu"], 2);
+    JobSelection elsewhere = by_pod();
+    elsewhere.namespace_name = "elsewhere";
+    EXPECT_TRUE(foreign_pods(world.engine.state(), elsewhere).empty());
+}
+
 TEST(JobRows, a_page_begins_where_the_one_before_it_ended) {
     EngineWorld world;
     for (int i = 0; i < 25; ++i) world.add(test::pod("p" + std::to_string(i), "", 1));

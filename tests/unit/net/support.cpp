@@ -37,7 +37,8 @@ aio::Task<HttpResponse> EchoHandler::on_request(HttpRequest request) {
 aio::Task<std::optional<HttpResponse>> EchoHandler::on_upgrade(HttpRequest request) {
     std::optional<HttpResponse> refused;
     if (request.target == "/throw") throw std::runtime_error("seeded in on_upgrade");
-    if (request.target != "/ws") refused = problem(404, "NotFound", "no such socket");
+    if (request.target != "/ws" && request.target != "/bytes")
+        refused = problem(404, "NotFound", "no such socket");
     co_return refused;
 }
 
@@ -45,16 +46,27 @@ aio::Task<void> EchoHandler::on_websocket(HttpRequest request, std::unique_ptr<W
     requests.push_back(request);
     ++websockets_open;
     arrived.notify_all();
+    const bool of_bytes = request.target == "/bytes";
     for (;;) {
-        Result<std::optional<std::string>> message =
-            co_await socket->read_text(aio::Deadline::in(std::chrono::hours(1)));
+        const aio::Deadline late = aio::Deadline::in(std::chrono::hours(1));
+        Result<std::optional<std::string>> message = std::optional<std::string>{};
+        if (of_bytes) {
+            message = co_await socket->read_bytes(late);
+        } else {
+            message = co_await socket->read_text(late);
+        }
         last_read = message ? "clean" : message.error().message;
         if (!message || !message->has_value()) break;
         if (**message == "bye") {
             co_await socket->close(CloseCode::policy, "as you wish", soon());
             break;
         }
-        const Result<void> written = co_await socket->write_text(**message, soon());
+        Result<void> written{};
+        if (of_bytes) {
+            written = co_await socket->write_bytes(**message, soon());
+        } else {
+            written = co_await socket->write_text(**message, soon());
+        }
         if (!written) break;
     }
     ++websockets_ended;

@@ -70,6 +70,31 @@ TEST(WebSocket, messages_of_every_length_come_back_over_plain_and_tls) {
     }
 }
 
+aio::Task<void> bytes_body(aio::Loop& loop) {
+    TestServer server{loop};
+    Result<std::unique_ptr<WebSocket>> socket = co_await connect_websocket(
+        loop, server.origin(), upgrade_to("/bytes"), WebSocketSettings{}, soon());
+    EXPECT_TRUE(socket) << socket.error().message;
+    if (!socket) co_return;
+    const std::string sent("\0\xff\xc3\n", 4);  // no UTF-8
+    const Result<void> written = co_await (*socket)->write_bytes(sent, soon());
+    EXPECT_TRUE(written);
+    Message message = co_await (*socket)->read_bytes(soon());
+    EXPECT_TRUE(message && message->has_value() && **message == sent);
+    EXPECT_EQ((*socket)->protocol(), "") << "none was chosen";
+    const Result<void> text = co_await (*socket)->write_text("text", soon());
+    EXPECT_TRUE(text);
+    Message end = co_await (*socket)->read_bytes(soon());
+    EXPECT_FALSE(end && end->has_value());
+    EXPECT_FALSE(server.handler.last_read == "clean") << server.handler.last_read;
+    co_await server.stop();
+}
+
+TEST(WebSocket, messages_of_bytes_come_back_unchanged_and_text_among_them_ends_the_stream) {
+    aio::Loop loop;
+    aio::run_to_end(loop, bytes_body(loop));
+}
+
 aio::Task<void> refused_body(aio::Loop& loop) {
     TestServer server{loop};
     const auto refusal = std::make_shared<HttpResponse>();

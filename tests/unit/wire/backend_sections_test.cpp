@@ -17,7 +17,7 @@ Cluster cluster_of(ClusterMode mode) {
 }
 
 TEST(BackendSections, roots_of_host_paths_are_those_of_the_chosen_backend) {
-    EXPECT_EQ(host_path_roots(cluster_of(ClusterMode::embedded)), std::vector<std::string>{});
+    EXPECT_EQ(host_path_roots(cluster_of(ClusterMode::embedded)), sample_host_path_roots());
     EXPECT_EQ(host_path_roots(cluster_of(ClusterMode::kubernetes)),
               std::vector<std::string>{"/data"});
 }

@@ -72,6 +72,15 @@ cluster:
     bindTimeout: 2s
     events: off
     hostPathRoots: [/data, /home]
+    podDefaults:
+      - {runAsNonRoot: true, seccompProfile: RuntimeDefault}
+      - pool: p
+        serviceAccountName: trainer
+        runAsUser: 1000
+        runAsGroup: 1001
+        fsGroup: 1002
+        tolerations: [{key: dedicated, value: gpu, effect: NoSchedule}]
+        environment: {NCCL_SOCKET_IFNAME: eth0}
 policy:
   pools:
     - name: p
@@ -116,6 +125,18 @@ TEST(Configuration, every_key_arrives_where_it_belongs) {
     EXPECT_EQ(config.cluster.kubernetes.events, KubernetesEvents::off);
     EXPECT_EQ(config.cluster.kubernetes.host_path_roots,
               (std::vector<std::string>{"/data", "/home"}));
+    ASSERT_EQ(config.cluster.kubernetes.pod_defaults.size(), 2u);
+    EXPECT_TRUE(config.cluster.kubernetes.pod_defaults[0].run_as_non_root);
+    EXPECT_EQ(config.cluster.kubernetes.pod_defaults[0].seccomp_profile, "RuntimeDefault");
+    const PodDefaults& defaults = config.cluster.kubernetes.pod_defaults[1];
+    EXPECT_EQ(defaults.pool, "p");
+    EXPECT_EQ(defaults.service_account, "trainer");
+    EXPECT_EQ(defaults.run_as_user, 1000);
+    EXPECT_EQ(defaults.run_as_group, 1001);
+    EXPECT_EQ(defaults.fs_group, 1002);
+    ASSERT_EQ(defaults.tolerations.size(), 1u);
+    EXPECT_EQ(defaults.tolerations[0].key, "dedicated");
+    EXPECT_EQ(defaults.environment.at("NCCL_SOCKET_IFNAME"), "eth0");
     ASSERT_EQ(config.policy.pools.size(), 1u);
     const QueuePolicy a{"a", 5, 2, GpuMilli{1500}, whole_gpus(8)};
     EXPECT_EQ(config.policy.pools[0].queues[0], a);
@@ -181,6 +202,19 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
      "must be longer than lease.retryPeriod"},
     {"cluster: {mode: kubernetes, kubernetes: {bindTimeout: 6s}}",
      "bindTimeout 6s must not be longer than"},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{seccompProfile: None}]}}",
+     "must be RuntimeDefault or Unconfined, not \"None\""},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{}, {runAsUser: 5}]}}",
+     "two entries are for every pool"},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{pool: a}, {pool: a}]}}",
+     "pool a is given twice"},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{runAsNonRoot: true, runAsUser: 0}]}}",
+     "which is root"},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{tolerations: [{effect: No}]}]}}",
+     "must be NoSchedule, PreferNoSchedule or NoExecute, not"},
+    {"cluster: {mode: kubernetes, kubernetes: {podDefaults: [{environment: {1A: x}}]}}",
+     "the variable name \"1A\""},
+    {"cluster: {embedded: {hostPathRoots: [data]}}", "must be absolute"},
     {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: [data]}}",
      "\"data\" must be absolute"},
     {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: /data}}",

@@ -134,7 +134,7 @@ TEST(Examples, the_kubernetes_configuration_allows_every_host_path_of_the_sample
     ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
     JobDocumentOptions options;
     options.host_path_roots = loaded->cluster.kubernetes.host_path_roots;
-    ASSERT_FALSE(options.host_path_roots.empty());
+    ASSERT_FALSE(options.host_path_roots->empty());
     for (const std::string& name : files_of("config/examples")) {
         if (is_job(name)) (void)job_of(name, options);
     }
@@ -177,10 +177,9 @@ TEST(Examples, every_broken_original_gets_a_message_that_says_what_to_change) {
         // YAML reads a line that holds nothing but a TAB as empty.
         {"pool-tab.yaml", "line 1: kind resource is not supported yet"},
         {"pool.yaml",
-         "line 1: kind pool is not supported yet; declare pools in gpuctld.yaml (policy.pools)"},
+         "line 1: kind pool is no job: send it to /api/v1/pools, as `gpuctl create -f` does"},
         {"quota.yaml",
-         "line 1: kind quota is not supported yet; declare quotas in gpuctld.yaml "
-         "(policy.tenants)"},
+         "line 1: kind quota is no job: send it to /api/v1/quotas, as `gpuctl create -f` does"},
         {"tab-indent.yaml",
          "cannot read the YAML document: line 5, column 1: a TAB cannot indent YAML; use spaces"},
     };

@@ -1,6 +1,7 @@
 // The resources of a job document: amounts, sizes, places, paths.
 
 #include "unit/wire/job_document_support.hpp"
+#include "wire/job/job_rules.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -109,11 +110,49 @@ TEST(JobDocument, placement_sets_the_topology_rules) {
               (TopologyRules{TopologyLevel::block, TopologyLevel::rack, TopologyLevel::host}));
     EXPECT_FALSE(spec_of(with("{}")).topology.any());
     EXPECT_TRUE(holds(problems_of(with("{topology: {required: row}}")),
-                      "must be host, nvlink, rack or block, not \"row\""));
+                      "must be host, nvlink, rack, block or none, not \"row\""));
     EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}, spread: block}")),
                       "spread must name a level inside it"));
     EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}}", "inference")),
                       "is for training jobs"));
+}
+
+TEST(JobDocument, ranks_on_several_nodes_prefer_a_rack_unless_the_document_has_rules) {
+    JobDocumentOptions options;
+    options.preferred_of_ranks = TopologyLevel::rack;
+    const auto rules_of = [&options](const std::string& rest,
+                                     const std::string& count = ", nodeCount: 2") {
+        const auto documents = parse_yaml(
+            "kind: training\njob: {name: j}\nenvironment: {image: i, command: [x]}\n"
+            "resources: {cpu: 1, memory: 1Gi" +
+            count + "}\n" + rest);
+        const auto decoded = decode_job(documents->front(), options);
+        EXPECT_TRUE(decoded.has_value()) << rest;
+        return decoded ? decoded->spec.topology : TopologyRules{};
+    };
+    const TopologyRules rack{.preferred = TopologyLevel::rack};
+    EXPECT_EQ(rules_of(""), rack);
+    EXPECT_EQ(rules_of("placement: {}\n"), rack);
+    EXPECT_EQ(rules_of("elastic: {minReplicas: 1, maxReplicas: 4}\n", ""), rack);
+    EXPECT_FALSE(rules_of("", "").any()) << "one rank has no neighbour";
+    EXPECT_FALSE(rules_of("placement: {topology: {preferred: none}}\n").any());
+    EXPECT_EQ(rules_of("placement: {spread: rack}\n"),
+              (TopologyRules{.spread = TopologyLevel::rack}));
+    EXPECT_EQ(rules_of("placement: {topology: {required: host}}\n"),
+              (TopologyRules{.required = TopologyLevel::host}));
+    options.preferred_of_ranks = TopologyLevel::none;
+    EXPECT_FALSE(rules_of("").any());
+}
+
+// A stored job without rules stays one when its document is read again.
+TEST(JobDocument, a_gang_without_rules_is_written_with_none_of_them) {
+    JobDocumentOptions options;
+    options.preferred_of_ranks = TopologyLevel::rack;
+    const JobSpec spec = spec_of(
+        "kind: training\njob: {name: j}\nenvironment: {image: i, command: [x]}\n"
+        "resources: {cpu: 1, memory: 1Gi, nodeCount: 2}\n");
+    const auto documents = parse_yaml(encode_job(spec).dump());
+    EXPECT_EQ(decode_job(documents->front(), options)->spec, spec);
 }
 
 TEST(JobDocument, a_part_of_a_gpu_is_requested_as_a_fraction) {
@@ -251,18 +290,37 @@ TEST(JobDocument, host_paths_stay_absolute_and_below_the_allowed_roots) {
     EXPECT_TRUE(holds(problem("'/a:b'"), "':'"));
     EXPECT_TRUE(holds(problem("''"), "is empty"));
     JobDocumentOptions options;
-    options.host_path_roots = {"/data/", "/home/x"};
+    options.host_path_roots = std::vector<std::string>{"/data/", "/home/x"};
     EXPECT_EQ(problem("/data", options), "");
     EXPECT_EQ(problem("/data/a", options), "");
     EXPECT_TRUE(holds(problem("/database", options), "not below an allowed one (/data/, /home/x)"));
     EXPECT_TRUE(holds(problem("/home", options), "not below an allowed one"));
     EXPECT_TRUE(holds(problem("/./etc/passwd", options), "not below an allowed one"));
+    options.host_path_roots = std::vector<std::string>{};
+    EXPECT_TRUE(holds(problem("/data", options), "hostPathRoots in gpuctld.yaml allows no path"));
     EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {size: 1Gi}}\n")),
                       "storage.c.mountPath is missing"));
     EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {mountPath: /a, size: 0}}\n")),
                       "storage.c.size"));
     EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {workdirs: /a}\n")),
                       "storage.workdirs must be a list"));
+}
+
+TEST(HostPaths, directories_that_control_the_host_need_a_root_of_their_own) {
+    using Roots = std::vector<std::string>;
+    EXPECT_EQ(problem_with_host_path("/data/a", Roots{"/"}), "");
+    for (const char* path : {"/etc", "/etc/passwd", "/var", "/var/run/docker.sock", "/proc/1",
+                             "/sys", "/root/.ssh", "/run", "/dev/sda", "/boot"}) {
+        EXPECT_TRUE(holds(problem_with_host_path(path, Roots{"/"}), "gives control over the host"))
+            << path;
+    }
+    EXPECT_EQ(problem_with_host_path("/etc/nginx/conf.d/a", Roots{"/etc/nginx/conf.d"}), "");
+    EXPECT_EQ(problem_with_host_path("/etc/nginx", Roots{"/etc"}), "");
+    EXPECT_TRUE(holds(problem_with_host_path("/etc/ssh", Roots{"/", "/etc/nginx"}), "(/etc)"));
+    EXPECT_TRUE(holds(problem_with_host_path("/var/run/x", Roots{"/var"}), "(/var/run)"));
+    EXPECT_EQ(problem_with_host_path("/var", Roots{"/var"}), "") << "named itself";
+    EXPECT_EQ(problem_with_host_path("/var/www", Roots{"/var"}), "");
+    EXPECT_EQ(problem_with_host_path("/etcd", Roots{"/"}), "") << "another name";
 }
 
 }  // namespace

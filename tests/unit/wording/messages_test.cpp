@@ -211,7 +211,8 @@ TEST(Messages, the_page_shows_why_a_job_was_stopped_or_resized) {
         NoIdleRoom{},
         GainsLess{},
         Gain{4, 8, false, 17, minutes(22)},
-        OtherGainsMore{2, {"team-a", "x"}, {2, 4, false, 19, {}}}};
+        OtherGainsMore{2, {"team-a", "x"}, {2, 4, false, 19, {}}},
+        NodeDrained{"a"}};
     EXPECT_EQ(causes.size(), std::variant_size_v<Cause> - 1) << "each but the sentence";
     const std::string shown = page();
     for (const Cause& cause : causes) {

@@ -37,10 +37,11 @@ TEST(LogPath, every_option_becomes_a_query_parameter) {
     request.container = "main";
     request.follow = true;
     request.tail_lines = 5;
+    request.previous = true;
     request.since_time = "2026-01-02T03:04:05+01:00";
     EXPECT_EQ(log_path(request),
               "/api/v1/namespaces/team/pods/llm-0/log?timestamps=true&follow=true&container=main"
-              "&tailLines=5&sinceTime=2026-01-02T03%3A04%3A05%2B01%3A00");
+              "&previous=true&tailLines=5&sinceTime=2026-01-02T03%3A04%3A05%2B01%3A00");
 }
 
 TEST_F(LogStreamTest, lines_come_as_they_are_written_until_the_log_ends) {

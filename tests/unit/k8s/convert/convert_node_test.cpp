@@ -43,6 +43,17 @@ TEST(ConvertNode, a_node_offers_its_allocatable_and_never_its_capacity) {
     EXPECT_EQ(gpus_total(node_facts(silent).allocatable), whole_gpus(0));
 }
 
+TEST(ConvertNode, a_label_marks_a_node_that_is_drained) {
+    Json node = basic_node();
+    node["metadata"]["uid"] = "u1";
+    EXPECT_FALSE(node_facts(node).draining);
+    EXPECT_EQ(node_facts(node).uid, "u1");
+    node["metadata"]["labels"]["runwhere.ai/drain"] = "true";
+    EXPECT_TRUE(node_facts(node).draining);
+    node["metadata"]["labels"]["runwhere.ai/drain"] = "false";
+    EXPECT_FALSE(node_facts(node).draining);
+}
+
 TEST(ConvertNode, an_unhealthy_device_is_not_offered) {
     Json node = basic_node();
     node["status"]["allocatable"]["nvidia.com/gpu"] = "0";

@@ -95,6 +95,20 @@ JobRecord notebook() {
     return record;
 }
 
+JobRecord notebook_with_storage() {
+    JobRecord record = notebook();
+    record.spec.claims = {{"data", "/home/jovyan/data", Bytes{100LL << 30}, "fast"},
+                          {"cache", "/cache", Bytes{1LL << 30}, ""}};
+    return record;
+}
+
+JobRecord deepspeed_training() {
+    JobRecord record = job(JobKind::training, "sft");
+    record.spec.command = {"llama-factory-cli", "train", "--deepspeed", "ds_config.json"};
+    ask_for_gpus(record, 4);
+    return record;
+}
+
 JobRecord compute() {
     JobRecord record = job(JobKind::compute, "web");
     record.spec.service.port = 80;
@@ -110,6 +124,12 @@ OrderedJson objects_of(const JobRecord& record) {
     if (body) objects.push_back(OrderedJson::parse(*body));
     if (needs_service(record.spec)) {
         objects.push_back(OrderedJson::parse(service_body(record, {}, "uid-of-the-workload")));
+    }
+    if (needs_config_map(record.spec)) {
+        objects.push_back(OrderedJson::parse(config_map_body(record, {}, "uid-of-the-workload")));
+    }
+    for (const VolumeClaim& claim : record.spec.claims) {
+        objects.push_back(OrderedJson::parse(claim_body(record, claim, {})));
     }
     objects.push_back(OrderedJson::parse(priority_class_body(record.spec.priority)));
     return objects;
@@ -143,6 +163,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WorkloadGolden,
                                          GoldenCase{"training-gang", gang_training},
                                          GoldenCase{"inference", inference},
                                          GoldenCase{"notebook", notebook},
+                                         GoldenCase{"notebook-storage", notebook_with_storage},
+                                         GoldenCase{"training-deepspeed", deepspeed_training},
                                          GoldenCase{"compute", compute}),
                          [](const auto& row) {
                              std::string name = row.param.name;
@@ -283,9 +305,6 @@ TEST(Workload, a_feature_without_a_kubernetes_form_is_reported) {
     unsupported.spec.gpu.amount = GpuMilli{500};
     unsupported.spec.gpu.vendor = "amd";
     EXPECT_EQ(workload_body(unsupported, {}).error().code, ErrorCode::ValidationFailed);
-    JobRecord claim = inference();
-    claim.spec.claims.push_back({"data", "/data", Bytes{1 << 30}, ""});
-    EXPECT_EQ(workload_body(claim, {}).error().code, ErrorCode::ValidationFailed);
 }
 
 TEST(Workload, several_gpu_models_become_an_affinity_and_their_order_an_annotation) {

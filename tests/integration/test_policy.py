@@ -1,0 +1,32 @@
+"""Pools, quotas, queues and namespaces as objects: on a cluster without our kinds they are refused, never silently."""
+
+import unittest
+
+from support import Daemon, shared_testbed
+
+
+class ObjectsOfThePolicy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon({}, bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def test_they_are_refused_with_where_pools_come_from_instead(self):
+        for path, body in (("pools", '{"name": "infer"}'), ("namespaces", '{"name": "team-a"}'),
+                           ("quotas", '{"namespace": "team-a", "gpu": 1}'), ("queues", '{"name": "llm"}')):
+            status, answer = self.daemon.rest("POST", f"/api/v1/{path}", body, content_type="application/json")
+            self.assertEqual(status, 501, answer)
+            self.assertEqual(answer["error"], "NotSupportedHere")
+            self.assertIn("node labels", answer["message"])
+
+    def test_reading_them_works(self):
+        status, answer = self.daemon.rest("GET", "/api/v1/namespaces")
+        self.assertEqual(status, 200)
+        self.assertIn("default", [row["name"] for row in answer["items"]])
+        self.assertEqual(self.daemon.rest("GET", "/api/v1/quotas")[0], 200)
+        self.assertEqual(self.daemon.rest("GET", "/api/v1/pools/default")[1]["source"], "file")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -29,6 +29,7 @@ struct CommandLine {
     GetOptions get;
     DescribeOptions describe;
     ExplainOptions explain;
+    ExplainYamlOptions explain_yaml;
     DeleteOptions remove;
     ApplyOptions apply;
     ChangeOptions change;

@@ -22,14 +22,16 @@ bool would_leave_a_seat(const ClusterState& state, const PodRow& pod) {
 
 PauseWorld::PauseWorld(std::uint64_t seed)
     : rng_(seed),
-      simulation_(settings(seed), [this](const Engine& engine, const Input& input,
-                                         const std::vector<Effect>&) { observe(engine, input); }) {}
+      simulation_(settings(seed),
+                  [this](const Engine& engine, const Input& input,
+                         const std::vector<Effect>& effects) { observe(engine, input, effects); }) {
+}
 
 SimulationSettings PauseWorld::settings(std::uint64_t seed) {
     SimulationSettings out;
     out.cluster.seed = seed;
     out.cluster.training_run_time = Duration{rng_.between(20'000, 200'000)};
-    if (rng_.chance(1, 3)) out.cluster.faults.create_failed_per_mille = 300;
+    if (rng_.chance(1, 2)) out.cluster.faults.create_failed_per_mille = 600;
     if (rng_.chance(1, 3)) out.cluster.faults.eviction_refused_per_mille = 400;
     for (std::int64_t i = rng_.between(2, 3); i > 0; --i) {
         NodeFacts node;
@@ -56,13 +58,26 @@ void PauseWorld::fail(std::string id, std::string what) {
         violations_.push_back({std::move(id), std::move(what)});
 }
 
-void PauseWorld::observe(const Engine& engine, const Input& input) {
+void PauseWorld::observe(const Engine& engine, const Input& input,
+                         const std::vector<Effect>& effects) {
     const ClusterState& after = engine.state();
     ++probes_.steps;
     for (Violation& wrong : verify(after)) fail(std::move(wrong.id), std::move(wrong.what));
     check_seats(input, after);
     check_change(input, after);
+    for (const Effect& effect : effects) check_bind(effect, after);
     remember(after);
+}
+
+// Binds that were sent before the pause are only repeated.
+void PauseWorld::check_bind(const Effect& effect, const ClusterState& after) {
+    const auto* bind = std::get_if<BindPod>(&effect);
+    if (bind == nullptr || assumed_.contains(bind->pod.uid)) return;
+    const PodId pod = after.pods.find_pod(bind->pod.uid);
+    if (!pod.exists() || !after.pod(pod).job.exists()) return;
+    const auto before = known_.find(after.job(after.pod(pod).job).key);
+    if (before != known_.end() && before->second.is_paused)
+        fail("I26", "pod " + bind->pod.uid + " of a paused job is bound");
 }
 
 // A pod of a paused job that goes leaves one seat, and no other input adds seats.
@@ -108,12 +123,15 @@ void PauseWorld::check_change(const Input& input, const ClusterState& after) {
 void PauseWorld::remember(const ClusterState& state) {
     known_.clear();
     bound_.clear();
+    assumed_.clear();
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
         const bool keeps = Seats::is_paused(job) && !job.pause.releases &&
                            job.workload.state == WorkloadState::created;
-        known_[key] = {job.change.revision, keeps, job.seats.size()};
+        known_[key] = {job.change.revision, Seats::is_paused(job), keeps, job.seats.size()};
         for (const PodId pod : job.pods) {
+            if (state.pod(pod).bind.state == BindState::assumed)
+                assumed_.insert(state.pod(pod).facts.uid);
             if (would_leave_a_seat(state, state.pod(pod))) bound_[state.pod(pod).facts.uid] = key;
         }
     }
@@ -219,7 +237,8 @@ void PauseWorld::run(int actions) {
     if (!violations_.empty()) return;
     for (const auto& [name, facts] : std::exchange(nodes_away_, {}))
         simulation_.disturb(NodeJoins{facts});
-    simulation_.run_for(Duration::seconds(300));
+    simulation_.disturb(FaultsChanged{});
+    simulation_.run_for(Duration::seconds(900));
     std::vector<JobUpdated> resumes;
     for (const auto& [key, id] : simulation_.engine().state().jobs.jobs_by_key()) {
         const JobRow& job = simulation_.engine().state().job(id);

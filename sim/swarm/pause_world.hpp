@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,13 @@ public:
 private:
     struct Known {  // of a job, before a step
         std::uint64_t revision = 0;
+        bool is_paused = false;
         bool keeps = false;  // it is paused and keeps room
         std::size_t seats = 0;
     };
 
-    void observe(const Engine& engine, const Input& input);
+    void observe(const Engine& engine, const Input& input, const std::vector<Effect>& effects);
+    void check_bind(const Effect& effect, const ClusterState& after);
     void check_seats(const Input& input, const ClusterState& after);
     void check_change(const Input& input, const ClusterState& after);
     void remember(const ClusterState& state);
@@ -55,7 +58,8 @@ private:
     Rng rng_;
     std::map<ObjectKey, Known> known_;
     std::map<std::string, ObjectKey>
-        bound_;  // by uid: pods that would leave a seat, and their jobs
+        bound_;                      // by uid: pods that would leave a seat, and their jobs
+    std::set<std::string> assumed_;  // uids of pods with a bind in flight
     std::map<std::string, NodeFacts> nodes_;
     std::map<std::string, NodeFacts> nodes_away_;
     std::uint64_t jobs_ = 0;

@@ -144,6 +144,9 @@ void JobStarter::refresh(Commit& commit, JobId job) {
     if (ready.hold != Reason::none) {
         // its binds are in progress, or its user has paused it: there is nothing to report
         if (ready.hold == Reason::turn || ready.hold == Reason::paused) return;
+        // A resumed job is placed on its seats by the next Plan.
+        const bool resumes = state.job(job).pause.phase == PausePhase::resuming;
+        if (ready.hold == Reason::room_nominated && resumes) return;
         commit.refuse(job, ready.hold, blockers(state, job, ready).front());
         return;
     }

@@ -143,6 +143,7 @@ std::vector<Placement> Seats::seats_for(const JobRow& job, const Readiness& read
 
 void Seats::settle(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
+    if (job.retention.phase() == RetentionPhase::in_full) return forget(id);
     if (job.pause.phase != PausePhase::resuming) return;
     if (job.seats.empty()) return set_pause(id, {});
     if (job.pause.seats_until <= state_.session.event_time()) return forget(id);

@@ -42,7 +42,7 @@ ChangeRefusal check_change(const ClusterState& state, const JobUpdated& event) {
     }
     const bool has_ended = workload.facts && (workload.facts->phase == WorkloadPhase::complete ||
                                               workload.facts->phase == WorkloadPhase::failed);
-    if (has_ended) return refuse(ChangeBar::ended);
+    if (has_ended || job.retention.phase() != RetentionPhase::open) return refuse(ChangeBar::ended);
     const bool is_stale = event.revision != 0 && event.revision != out.revision;
     if (is_stale && !has_fault(SeededFault::take_stale_changes)) return refuse(ChangeBar::stale);
     if (workload.state != WorkloadState::created || workload.due || workload.in_flight)

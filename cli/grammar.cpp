@@ -6,7 +6,7 @@
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_nodes.hpp"
-#include "cli/grammar_policy.hpp"
+#include "cli/policy/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"

@@ -10,7 +10,7 @@
 #include "cli/client/client.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/nodes.hpp"
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 #include "cli/commands/sessions.hpp"
 
 namespace gpuctl::cli {

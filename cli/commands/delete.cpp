@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/commands/job_state.hpp"
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 #include "text/duration.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"

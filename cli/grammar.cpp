@@ -5,6 +5,8 @@
 
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
+#include "cli/nodes/grammar_nodes.hpp"
+#include "cli/grammar_explain_yaml.hpp"
 #include "cli/grammar_nodes.hpp"
 #include "cli/policy/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
@@ -299,6 +301,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_get(*app, line);
     add_describe(*app, line);
     add_explain(*app, line);
+    add_explain_yaml(*app, line);
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <utility>
 
-#include "cli/commands/job_state.hpp"
+#include "cli/jobs/job_state.hpp"
 #include "cli/policy/policy.hpp"
 #include "text/duration.hpp"
 #include "wire/job/document.hpp"

@@ -129,10 +129,29 @@ namespace {
 
 enum class NodeAction : std::uint8_t { cordon, uncordon, drain };
 
+// What a drain does with the pods of the node.
+struct DrainCounts {
+    std::int64_t evicted = 0;
+    std::int64_t staying = 0;
+};
+
+DrainCounts drain_counts(const ClusterState& state, const std::string& name) {
+    DrainCounts counts;
+    const std::optional<NodeView> node = find_node(state, name);
+    if (!node) return counts;
+    for (const PodView& pod : node->pods) {
+        if (is_terminal(pod.facts.phase) || pod.facts.terminating) continue;
+        const bool is_evicted = pod.facts.ours && is_stopped_by(Drain::all, pod.facts);
+        ++(is_evicted ? counts.evicted : counts.staying);
+    }
+    return counts;
+}
+
 aio::Task<net::HttpResponse> act_on_node(Services& services, Call call, NodeAction action) {
     const std::string name = call.parameters.at(0);
     if (find_facts(services.engine.state(), name) == nullptr)
         co_return problem_reply(unknown_node(name), call);
+    const DrainCounts counts = drain_counts(services.engine.state(), name);
     const std::string drain_label = services.settings.label_prefix + "/drain";
     NodeChange change;
     change.node = name;
@@ -151,18 +170,11 @@ aio::Task<net::HttpResponse> act_on_node(Services& services, Call call, NodeActi
                                                         : " takes pods again");
         co_return json_reply(200, body);
     }
-    std::int64_t evicted = 0;
-    std::int64_t staying = 0;
-    for (std::size_t i = 0; node && i < node->pods.size(); ++i) {
-        const PodFacts& pod = node->pods[i].facts;
-        if (is_terminal(pod.phase) || pod.terminating) continue;
-        ++(pod.ours && is_stopped_by(Drain::all, pod) ? evicted : staying);
-    }
-    body["podsEvicted"] = evicted;
-    body["podsNotEvicted"] = staying;
-    body["message"] = "node " + name + " takes no new pods; " + std::to_string(evicted) +
+    body["podsEvicted"] = counts.evicted;
+    body["podsNotEvicted"] = counts.staying;
+    body["message"] = "node " + name + " takes no new pods; " + std::to_string(counts.evicted) +
                       " of its pods are evicted as their disruption budgets allow, " +
-                      std::to_string(staying) +
+                      std::to_string(counts.staying) +
                       " stay (no controller would create them again, or gpuctl does not "
                       "schedule them)";
     co_return json_reply(200, body);

@@ -34,6 +34,7 @@ struct ApiSettings {
     std::vector<std::string> host_path_roots;
     std::int32_t gpu_replicas = 1;
     std::string label_prefix = "runwhere.ai";
+    std::map<std::string, std::string> variables_allowed = {};
     std::string journal_directory;  // the cluster's own folder
     config::Cluster cluster;        // a previewed policy must fit it
 };

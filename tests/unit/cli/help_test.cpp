@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"attach", {"attach"}},
                     HelpCase{"cp", {"cp"}},
                     HelpCase{"port-forward", {"port-forward"}},
-                    HelpCase{"run", {"run"}}),
+                    HelpCase{"run", {"run"}},
+                    HelpCase{"explain-yaml", {"explain-yaml"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

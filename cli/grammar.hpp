@@ -11,6 +11,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/policy.hpp"
 #include "cli/nodes/nodes.hpp"
+#include "cli/nodes/nodes.hpp"
+#include "cli/policy/policy.hpp"
 #include "cli/sessions/commands.hpp"
 
 namespace gpuctl::cli {

@@ -57,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
         HelpCase{"config-current-context", {"config", "current-context"}},
         HelpCase{"config-view", {"config", "view"}}, HelpCase{"completion", {"completion"}},
         HelpCase{"exec", {"exec"}}, HelpCase{"attach", {"attach"}}, HelpCase{"cp", {"cp"}},
-        HelpCase{"port-forward", {"port-forward"}}, HelpCase{"run", {"run"}}),
+        HelpCase{"port-forward", {"port-forward"}}, HelpCase{"run", {"run"}},
+        HelpCase{"explain-yaml", {"explain-yaml"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

@@ -5,11 +5,10 @@
 
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
-#include "cli/nodes/grammar_nodes.hpp"
 #include "cli/grammar_explain_yaml.hpp"
-#include "cli/grammar_nodes.hpp"
 #include "cli/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
+#include "cli/nodes/grammar_nodes.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"

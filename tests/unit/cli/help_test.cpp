@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"cordon", {"cordon"}},
                     HelpCase{"uncordon", {"uncordon"}},
                     HelpCase{"drain", {"drain"}},
+                    HelpCase{"migrate", {"migrate"}},
                     HelpCase{"version", {"version"}},
                     HelpCase{"replay", {"replay"}},
                     HelpCase{"get-events", {"get", "events"}},

@@ -57,7 +57,7 @@ struct Services {
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
     StaticFiles static_files{};      // none without server.uiDirectory
     PolicyLayers* policy = nullptr;  // never null while requests are answered
-    int sessions_open = 0;       // sessions.cpp
+    int sessions_open = 0;           // sessions.cpp
 };
 
 }  // namespace gpuctl::api

@@ -43,7 +43,6 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"describe", {"describe"}},
                     HelpCase{"describe-job", {"describe", "job"}},
                     HelpCase{"explain-job", {"explain", "job"}},
-                    HelpCase{"explain-yaml", {"explain-yaml"}},
                     HelpCase{"delete", {"delete"}},
                     HelpCase{"delete-job", {"delete", "job"}},
                     HelpCase{"logs", {"logs"}},
@@ -82,7 +81,9 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"attach", {"attach"}},
                     HelpCase{"cp", {"cp"}},
                     HelpCase{"port-forward", {"port-forward"}},
-                    HelpCase{"run", {"run"}}),
+                    HelpCase{"run", {"run"}},
+                    HelpCase{"explain-yaml", {"explain-yaml"}},
+                    HelpCase{"migrate", {"migrate"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

@@ -121,11 +121,12 @@ class Rights(unittest.TestCase):
                          lambda: f"{name} runs: {self.daemon.job(name, self.namespace)}", every_s=0.2)
                 self.assertTrue(self.daemon.get(f"/api/v1/jobs/{name}/logs?namespace={self.namespace}")["logs"])
                 began = self.bed.audit_size()
-                for session in SESSIONS:
-                    # The request to the API server is sent although the client leaves at once.
-                    WebSocket(self.daemon.port, f"/api/v1/jobs/{name}/{session}namespace={self.namespace}").close()
+                sockets = [WebSocket(self.daemon.port, f"/api/v1/jobs/{name}/{session}namespace={self.namespace}")
+                           for session in SESSIONS]
                 wait_for(lambda began=began: {one.partition("?")[0] for one in SESSIONS} <= self.subresources(began), BOUND_S,
                          lambda began=began: f"the sessions reach the API server, so far {self.subresources(began)}", every_s=0.2)
+                for socket in sockets:
+                    socket.close()
                 self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0], 200)
                 wait_for(lambda: self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0] == 404,
                          RUNNING_S, f"{name} is gone", every_s=0.2)

@@ -20,7 +20,7 @@ NodeOptions words(std::vector<std::string> of, bool deletes = false) {
     return options;
 }
 
-const std::string kProblem = "application/problem+json";
+const std::string kNodeProblem = "application/problem+json";
 const std::string kLabelled =
     R"({"nodeName":"n1","node":"n1","label":{"key":"runwhere.ai/gpu-type","value":"a100"},)"
     R"("message":"node n1 has the label runwhere.ai/gpu-type=a100","warnings":[]})";
@@ -57,7 +57,7 @@ TEST(Acceptance, J6_words_without_one_label_and_a_node_are_refused) {
     const auto outcome = server.run({"label", "n1", "k"});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.request_line, "");
-    CannedServer nowhere{404, kProblem, R"({"error":"NodeNotFound","message":"no node n9"})"};
+    CannedServer nowhere{404, kNodeProblem, R"({"error":"NodeNotFound","message":"no node n9"})"};
     EXPECT_NE(nowhere.run({"label", "n9", "k=v"}).exit_code, 0);
 }
 
@@ -92,7 +92,7 @@ TEST(Acceptance, J5_label_delete_removes_a_key) {
 }
 
 TEST(Label, a_conflict_names_the_node_and_has_the_exit_code_of_a_conflict) {
-    CannedServer server{409, kProblem, R"({"error":"LabelConflict","message":"it is b"})"};
+    CannedServer server{409, kNodeProblem, R"({"error":"LabelConflict","message":"it is b"})"};
     const auto outcome = server.run({"label", "n1", "k=a"});
     EXPECT_EQ(outcome.exit_code, 4);
     EXPECT_NE(outcome.err.find("it is b"), std::string::npos);

@@ -92,6 +92,24 @@ CLI::App* add_action(CLI::App& app, CommandLine& line, const std::string& action
     return command;
 }
 
+void add_migrate(CLI::App& app, CommandLine& line) {
+    CLI::App* command =
+        app.add_subcommand("migrate", "copy node labels of earlier products to the present prefix");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl migrate --dry-run                   lists what would be added\n"
+        "  gpuctl migrate\n"
+        "Labels such as g8s.host/gpuType and gpuctl/pool stay; gpuctl reads them, and a label\n"
+        "with the present prefix wins. ACTION: add, added, present (it has this value already),\n"
+        "differs (it has another value, which stays) or failed.");
+    command->add_flag("--dry-run", line.nodes.is_dry_run, "change nothing");
+    add_node_output(*command, line);
+    command->callback([&line] {
+        take_output(line);
+        line.verb = [&line](Connection& c) { return run_migrate(c, line.nodes); };
+    });
+}
+
 }  // namespace
 
 void add_node_commands(CLI::App& app, CommandLine& line) {
@@ -117,6 +135,7 @@ void add_node_commands(CLI::App& app, CommandLine& line) {
                "Pods that a controller creates again are evicted as their disruption budgets "
                "allow.\n"
                "Gangs move as a whole. `gpuctl uncordon` ends the drain.");
+    add_migrate(app, line);
     CLI::App* get = app.get_subcommand("get");
     get->get_subcommand("nodes")
         ->add_option("--status", line.get.status, "only active, maintaining or faulty nodes")

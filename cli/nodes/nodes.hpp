@@ -1,5 +1,6 @@
 #pragma once
-// The commands about nodes: label, get labels, add node, remove node, cordon, uncordon, drain.
+// The commands about nodes: label, get labels, add node, remove node, cordon, uncordon, drain,
+// migrate.
 
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct NodeOptions {
     bool overwrite = false;
     bool deletes = false;
     bool moves = false;
+    bool is_dry_run = false;     // of migrate
     bool is_short_form = false;  // --json, not -o json
     Format format = Format::table;
 };
@@ -32,6 +34,9 @@ aio::Task<int> run_label(Connection& connection, NodeOptions options);
 aio::Task<int> run_get_labels(Connection& connection, NodeOptions options);
 // add, remove, cordon, uncordon, drain
 aio::Task<int> run_on_nodes(Connection& connection, NodeOptions options);
+
+// Labels with the prefixes of earlier products are written under the present prefix, too.
+aio::Task<int> run_migrate(Connection& connection, NodeOptions options);
 
 // `get nodes --gpu-type gpu-type`: the name of the label means all its values.
 bool is_gpu_type_label(std::string_view text);

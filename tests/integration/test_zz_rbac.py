@@ -8,10 +8,8 @@ import pathlib
 import time
 import unittest
 
-from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, create_volume, delete_namespace_pods, pod,
-                     shared_testbed, unique, wait_for)
-from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, delete_namespace_pods, pod,
-                     shared_testbed, unique, wait_for)
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, create_volume, delete_namespace_pods,
+                     pod, shared_testbed, unique, wait_for)
 from testbed import read_audit_log
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"

@@ -1,6 +1,6 @@
 // get, describe and delete of pools, quotas, queues and namespaces by name.
 
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 
 #include <iostream>
 

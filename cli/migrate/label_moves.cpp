@@ -1,0 +1,29 @@
+#include "cli/migrate/label_moves.hpp"
+
+#include <map>
+
+#include "wire/label_key.hpp"
+
+namespace gpuctl::cli {
+
+std::vector<LabelMove> plan_label_moves(const std::string& node, const nlohmann::json& labels,
+                                        const std::string& prefix) {
+    std::vector<LabelMove> moves;
+    std::map<std::string, std::string> present;
+    for (const auto& [key, value] : labels.items()) {
+        if (value.is_string()) present[key] = value.get<std::string>();
+    }
+    const std::map<std::string, std::string> before = present;
+    for (const auto& [key, value] : before) {
+        const auto read = wire::read_label_key(key, prefix);
+        // A key of an earlier product is the only one that is rewritten with a warning.
+        if (!read || read->warning.empty()) continue;
+        LabelMove move{node, key, read->key, value, "add"};
+        const auto [there, is_new] = present.try_emplace(move.to, value);
+        if (!is_new) move.action = there->second == value ? "present" : "differs";
+        moves.push_back(std::move(move));
+    }
+    return moves;
+}
+
+}  // namespace gpuctl::cli

@@ -18,7 +18,10 @@ using nlohmann::json;
 class Typed {
 public:
     explicit Typed(const std::string& text) : text_(text), before_(std::cin.rdbuf(text_.rdbuf())) {}
-    ~Typed() { std::cin.rdbuf(before_); }
+    ~Typed() {
+        std::cin.rdbuf(before_);
+        std::cin.clear();
+    }
     Typed(const Typed&) = delete;
     Typed& operator=(const Typed&) = delete;
 

@@ -20,13 +20,13 @@ NodeOptions words(std::vector<std::string> of, bool deletes = false) {
     return options;
 }
 
-const std::string kProblem = "application/problem+json";
+const std::string kNodeProblem = "application/problem+json";
 const std::string kLabelled =
     R"({"nodeName":"n1","node":"n1","label":{"key":"runwhere.ai/gpu-type","value":"a100"},)"
     R"("message":"node n1 has the label runwhere.ai/gpu-type=a100","warnings":[]})";
 
 // A server gives one answer to one command.
-CannedServer::Outcome run(const std::string& body, std::vector<std::string> typed) {
+CannedServer::Outcome run_against(const std::string& body, std::vector<std::string> typed) {
     CannedServer server{200, "application/json", body};
     return server.run(std::move(typed));
 }
@@ -57,7 +57,7 @@ TEST(Acceptance, J6_words_without_one_label_and_a_node_are_refused) {
     const auto outcome = server.run({"label", "n1", "k"});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.request_line, "");
-    CannedServer nowhere{404, kProblem, R"({"error":"NodeNotFound","message":"no node n9"})"};
+    CannedServer nowhere{404, kNodeProblem, R"({"error":"NodeNotFound","message":"no node n9"})"};
     EXPECT_NE(nowhere.run({"label", "n9", "k=v"}).exit_code, 0);
 }
 
@@ -92,7 +92,7 @@ TEST(Acceptance, J5_label_delete_removes_a_key) {
 }
 
 TEST(Label, a_conflict_names_the_node_and_has_the_exit_code_of_a_conflict) {
-    CannedServer server{409, kProblem, R"({"error":"LabelConflict","message":"it is b"})"};
+    CannedServer server{409, kNodeProblem, R"({"error":"LabelConflict","message":"it is b"})"};
     const auto outcome = server.run({"label", "n1", "k=a"});
     EXPECT_EQ(outcome.exit_code, 4);
     EXPECT_NE(outcome.err.find("it is b"), std::string::npos);
@@ -105,7 +105,7 @@ TEST(Acceptance, E15_get_labels_of_a_node_of_one_key_and_of_all) {
     const auto text = one.run({"get", "labels", "n1"});
     EXPECT_EQ(text.out, "Labels of node n1:\nrunwhere.ai/pool: p\n") << "only those of gpuctl";
     const std::string labels = R"({"node":"n1","labels":{"a/b":"c","d/e":"f"}})";
-    EXPECT_EQ(Json::parse(run(labels, {"get", "labels", "n1", "--json"}).out).size(), 2u);
+    EXPECT_EQ(Json::parse(run_against(labels, {"get", "labels", "n1", "--json"}).out).size(), 2u);
     CannedServer keyed{200, "application/json",
                        R"({"nodeName":"n1","label":{"key":"runwhere.ai/pool","value":"p"}})"};
     const auto key = keyed.run({"get", "label", "n1", "--key=pool"});
@@ -114,9 +114,9 @@ TEST(Acceptance, E15_get_labels_of_a_node_of_one_key_and_of_all) {
     const std::string all =
         R"({"total":1,"items":[{"nodeName":"n1","labels":[{"key":"a/b","value":"c"},)"
         R"({"key":"a/d","value":"e"}]}]})";
-    const auto rows = run(all, {"get", "node-labels", "--all"});
+    const auto rows = run_against(all, {"get", "node-labels", "--all"});
     EXPECT_EQ(rows.out, "NODE  LABELS\nn1    a/b=c,a/d=e\n");
-    EXPECT_EQ(Json::parse(run(all, {"get", "labels", "--json"}).out),
+    EXPECT_EQ(Json::parse(run_against(all, {"get", "labels", "--json"}).out),
               Json::parse(R"([{"node":"n1","label":"a/b=c"},{"node":"n1","label":"a/d=e"}])"));
 }
 
@@ -125,7 +125,7 @@ TEST(GetNodes, the_label_of_gpu_types_as_a_gpu_type_lists_its_values) {
         R"({"total":1,"items":[{"nodeName":"n1","labelKey":"runwhere.ai/gpu-type",)"
         R"("labelValue":"a100"}]})";
     for (const char* type : {"gpu-type", "gpuType", "runwhere.ai/gpu-type"}) {
-        const auto outcome = run(list, {"get", "nodes", "--gpu-type", type});
+        const auto outcome = run_against(list, {"get", "nodes", "--gpu-type", type});
         EXPECT_EQ(outcome.out, "NODE  LABEL\nn1    runwhere.ai/gpu-type=a100\n") << type;
         EXPECT_EQ(outcome.request_line,
                   "GET /api/v1/nodes/labels?key=gpu-type&page=1&pageSize=100 HTTP/1.1");
@@ -134,21 +134,23 @@ TEST(GetNodes, the_label_of_gpu_types_as_a_gpu_type_lists_its_values) {
 
 TEST(NodePools, add_and_remove_name_the_pool) {
     const std::string done = R"({"message":"done"})";
-    const auto added = run(done, {"add", "node", "n1", "--pool", "training"});
+    const auto added = run_against(done, {"add", "node", "n1", "--pool", "training"});
     EXPECT_EQ(added.exit_code, 0) << added.err;
     EXPECT_EQ(added.request_line, "POST /api/v1/nodes/n1/pools HTTP/1.1");
-    const auto removed = run(done, {"remove", "node", "n1", "--pool", "training", "--json"});
+    const auto removed =
+        run_against(done, {"remove", "node", "n1", "--pool", "training", "--json"});
     EXPECT_EQ(removed.request_line, "DELETE /api/v1/nodes/n1/pools/training HTTP/1.1");
     EXPECT_EQ(Json::parse(removed.out)[0]["pool"], "training");
-    EXPECT_EQ(run(done, {"add", "node", "n1"}).exit_code, 2) << "without a pool";
+    EXPECT_EQ(run_against(done, {"add", "node", "n1"}).exit_code, 2) << "without a pool";
 }
 
 TEST(NodePools, a_cordon_and_a_drain_are_one_request_a_node) {
     const std::string done = R"({"message":"done"})";
-    EXPECT_EQ(run(done, {"cordon", "n1"}).request_line, "POST /api/v1/nodes/n1/cordon HTTP/1.1");
-    EXPECT_EQ(run(done, {"uncordon", "node", "n1"}).request_line,
+    EXPECT_EQ(run_against(done, {"cordon", "n1"}).request_line,
+              "POST /api/v1/nodes/n1/cordon HTTP/1.1");
+    EXPECT_EQ(run_against(done, {"uncordon", "node", "n1"}).request_line,
               "POST /api/v1/nodes/n1/uncordon HTTP/1.1");
-    EXPECT_EQ(run(done, {"drain", "node", "n1"}).request_line,
+    EXPECT_EQ(run_against(done, {"drain", "node", "n1"}).request_line,
               "POST /api/v1/nodes/n1/drain HTTP/1.1");
 }
 

@@ -110,7 +110,8 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     }
     std::int32_t node_port = 0;
     if (has_service(*job)) {
-        node_port = co_await node_port_of(services, ObjectKey{job->key});
+        ObjectKey key = job->key;
+        node_port = co_await node_port_of(services, std::move(key));
         job = job_named(services, call);
         if (!job) co_return problem_reply(job.error(), call);
     }

@@ -14,7 +14,7 @@
 namespace gpuctl::cli {
 namespace {
 
-const std::string kProblem = "application/problem+json";
+const std::string kProblemJson = "application/problem+json";
 
 TEST(Logs, of_all_pods_are_fetched_once_without_follow) {
     CannedServer server{200, "application/json",
@@ -48,12 +48,13 @@ TEST(Logs, one_pod_and_all_pods_are_refused_by_the_names_of_the_flags) {
 }
 
 TEST(Logs, a_refused_follow_shows_its_code_and_sentence) {
-    CannedServer missing{404, kProblem,
+    CannedServer missing{404, kProblemJson,
                          R"({"error":"JobNotFound","message":"there is no job named a"})"};
     const auto outcome = missing.run({"logs", "a", "-f"});
     EXPECT_EQ(outcome.exit_code, 3);
     EXPECT_EQ(outcome.err, "error (JobNotFound): there is no job named a\n");
-    CannedServer closed{401, kProblem, R"({"error":"Unauthorized","message":"a token, please"})"};
+    CannedServer closed{401, kProblemJson,
+                        R"({"error":"Unauthorized","message":"a token, please"})"};
     const auto unauthorized = closed.run({"logs", "a", "-f"});
     EXPECT_EQ(unauthorized.exit_code, 5);
     EXPECT_EQ(unauthorized.err, "error (Unauthorized): a token, please\n");
@@ -217,12 +218,12 @@ TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
         R"({"error":"ValidationFailed","message":"job a: line 1, column 2: wrong",)"
         R"("errors":[{"pointer":"/b","line":1,"column":2,"message":"wrong"}],)"
         R"("warnings":[{"pointer":"/c","line":3,"column":4,"message":"not used yet"}]})";
-    CannedServer server{400, kProblem, body};
+    CannedServer server{400, kProblemJson, body};
     const auto text = server.run({"create", "-f", file});
     EXPECT_EQ(text.exit_code, 1);
     EXPECT_EQ(text.err, "error (ValidationFailed): job a: line 1, column 2: wrong\n  " + file +
                             ":1:2: wrong\nwarning: " + file + ":3:4: not used yet\n");
-    CannedServer again{400, kProblem, body};
+    CannedServer again{400, kProblemJson, body};
     const auto json = again.run({"create", "-f", file, "--json"});
     const nlohmann::json entry = nlohmann::json::parse(json.out)[0];
     EXPECT_EQ(entry["file"], file);
@@ -267,14 +268,14 @@ TEST(CommandLine, every_command_has_an_example) {
 TEST(Create, a_json_file_is_sent_as_json) {
     const std::string file = testing::TempDir() + "verbs_test.json";
     std::ofstream{file} << "{}\n";
-    CannedServer server{400, kProblem, R"({"error":"InvalidJson","message":"no"})"};
+    CannedServer server{400, kProblemJson, R"({"error":"InvalidJson","message":"no"})"};
     const auto outcome = server.run({"create", "-f", file});
     EXPECT_NE(outcome.request.find("Content-Type: application/json\r\n"), std::string::npos)
         << outcome.request;
 }
 
 TEST(Create, an_unreadable_file_is_an_entry_of_the_one_json_document) {
-    CannedServer server{500, kProblem, "{}"};
+    CannedServer server{500, kProblemJson, "{}"};
     const auto outcome = server.run({"create", "-f", "/tmp", "--json"});
     EXPECT_EQ(outcome.exit_code, 2);
     const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);

@@ -94,7 +94,8 @@ aio::Task<void> read_logs(Daemon& daemon) {
     EXPECT_TRUE(runs);
     net::HttpResponse stamped = co_await daemon.get("/api/v1/jobs/llm/logs?timestamps");
     EXPECT_EQ(stamped.status, 200) << stamped.body;
-    for (const auto& line : parsed(stamped)["logs"]) {
+    const nlohmann::json lines = parsed(stamped)["logs"];
+    for (const auto& line : lines) {
         EXPECT_EQ(line.get<std::string>().substr(0, 2), "20") << line;
     }
     net::HttpResponse recent = co_await daemon.get("/api/v1/jobs/llm/logs?sinceSeconds=3600");

@@ -78,7 +78,7 @@ TEST(Vendors, resources_of_plugins_that_share_devices_are_known) {
         {"huawei.com/Ascend910B3", GpuPart::share_count},
         {"iluvatar.ai/BI-V100.vMem", GpuPart::memory},
         {"hygon.com/dcucores", GpuPart::cores},
-        {"cambricon.com/mlu.smlu.vmemory", GpuPart::memory}};
+        {"cambricon.com/mlu.smlu.vmemory", GpuPart::memory_percent}};
     for (const auto& [resource, part] : known) {
         const auto found = find_gpu_part(resource);
         ASSERT_TRUE(found.has_value()) << resource;

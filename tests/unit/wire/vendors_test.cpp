@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "daemon/config/load.hpp"
 #include "daemon/config/vendors/vendor_file.hpp"
 #include "scheduler/model/amount_text.hpp"
 #include "unit/wire/support.hpp"
@@ -59,6 +60,14 @@ TEST(Vendors, a_file_that_cannot_be_used_is_refused_with_its_place_and_what_is_w
         EXPECT_TRUE(holds(message, why)) << yaml << ": " << message;
         EXPECT_TRUE(holds(message, "vendors.yaml")) << message;
     }
+}
+
+TEST(Vendors, the_keys_of_the_configuration_arrive_and_parsing_alone_reads_no_file) {
+    const auto config = parse(
+        "names: {vendorsFile: /nonexistent.yaml, allowedVariables: {lab: LD_PRELOAD}}", "x.yaml");
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    EXPECT_EQ(config->names.vendors_file, "/nonexistent.yaml");
+    EXPECT_EQ(config->names.allowed_variables.at("lab"), "LD_PRELOAD");
 }
 
 TEST(Vendors, a_missing_file_is_refused_with_the_key_that_names_it) {

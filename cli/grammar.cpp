@@ -6,8 +6,6 @@
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_explain_yaml.hpp"
-#include "cli/grammar_policy.hpp"
-#include "cli/grammar_nodes.hpp"
 #include "cli/policy/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
 #include "cli/nodes/grammar_nodes.hpp"

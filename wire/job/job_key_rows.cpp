@@ -36,8 +36,8 @@ constexpr auto kHeaderKeys = std::to_array<JobKey>({
      .type = "name",
      .kinds = kEvery,
      .meaning = "Lower-case letters, digits and hyphens, starting with a letter. At most 63 "
-                "characters for training (61 with 2 to 10 ranks, fewer with more), 59 for "
-                "inference and compute, 52 for a notebook. Unique in its namespace.",
+                "characters for training with one rank, 59 for training with several (58 from "
+                "1001), inference and compute, 52 for a notebook. Unique in its namespace.",
      .example = "llm-sft",
      .is_required = true},
     {.path = "job.namespace",
@@ -109,14 +109,14 @@ constexpr auto kHeaderKeys = std::to_array<JobKey>({
      .standard = "0s"},
     {.path = "job.epochs",
      .type = "whole number",
-     .kinds = kTraining,
+     .kinds = kEvery,
      .meaning = "Stored with the job; nothing acts on it.",
      .example = "3",
      .low = 1,
      .high = kCountMax},
     {.path = "job.batchSize",
      .type = "whole number",
-     .kinds = kTraining,
+     .kinds = kEvery,
      .meaning = "Stored with the job; nothing acts on it.",
      .example = "8",
      .low = 1,

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "daemon/config/load.hpp"
 #include "daemon/config/vendors/vendor_file.hpp"
 #include "scheduler/model/amount_text.hpp"
 #include "unit/wire/support.hpp"
@@ -61,6 +62,14 @@ TEST(Vendors, a_file_that_cannot_be_used_is_refused_with_its_place_and_what_is_w
     }
 }
 
+TEST(Vendors, the_keys_of_the_configuration_arrive_and_parsing_alone_reads_no_file) {
+    const auto config = parse(
+        "names: {vendorsFile: /nonexistent.yaml, allowedVariables: {lab: LD_PRELOAD}}", "x.yaml");
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    EXPECT_EQ(config->names.vendors_file, "/nonexistent.yaml");
+    EXPECT_EQ(config->names.allowed_variables.at("lab"), "LD_PRELOAD");
+}
+
 TEST(Vendors, a_missing_file_is_refused_with_the_key_that_names_it) {
     const auto used = use_vendors_file_once("/nonexistent/vendors.yaml");
     ASSERT_TRUE(used.has_error());
@@ -78,7 +87,7 @@ TEST(Vendors, resources_of_plugins_that_share_devices_are_known) {
         {"huawei.com/Ascend910B3", GpuPart::share_count},
         {"iluvatar.ai/BI-V100.vMem", GpuPart::memory},
         {"hygon.com/dcucores", GpuPart::cores},
-        {"cambricon.com/mlu.smlu.vmemory", GpuPart::memory}};
+        {"cambricon.com/mlu.smlu.vmemory", GpuPart::memory_percent}};
     for (const auto& [resource, part] : known) {
         const auto found = find_gpu_part(resource);
         ASSERT_TRUE(found.has_value()) << resource;

@@ -5,9 +5,10 @@
 
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
-#include "cli/grammar_nodes.hpp"
+#include "cli/grammar_explain_yaml.hpp"
 #include "cli/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
+#include "cli/nodes/grammar_nodes.hpp"
 #include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
 #include "wire/log_limits.hpp"
@@ -299,6 +300,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_get(*app, line);
     add_describe(*app, line);
     add_explain(*app, line);
+    add_explain_yaml(*app, line);
     add_what_if(*app, line);
     add_preview(*app, line);
     add_delete(*app, line);

@@ -9,9 +9,9 @@
 
 #include "cli/client/client.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/nodes.hpp"
 #include "cli/commands/policy.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/nodes/nodes.hpp"
+#include "cli/sessions/commands.hpp"
 
 namespace gpuctl::cli {
 
@@ -29,6 +29,7 @@ struct CommandLine {
     GetOptions get;
     DescribeOptions describe;
     ExplainOptions explain;
+    ExplainYamlOptions explain_yaml;
     DeleteOptions remove;
     ApplyOptions apply;
     ChangeOptions change;

@@ -9,8 +9,7 @@ constexpr std::int64_t kReplicasMax = 1'000'000;
 constexpr const char* kChangedJob = "exact name of the job, also NAMESPACE/NAME";
 
 void add_apply(CLI::App& app, CommandLine& line, const SharedGrammar& shared) {
-    CLI::App* command =
-        app.add_subcommand(
+    CLI::App* command = app.add_subcommand(
         "apply", "create what YAML files say, or change it to that: jobs, pools, quotas, queues");
     command->footer(
         "Examples:\n"

@@ -65,9 +65,9 @@ public:
     // The node labels that name racks and other topology domains. Before any other call.
     void name_topology(TopologyKeys labels) { topology_labels_ = std::move(labels); }
     // Restores a world, once, before any other call. Nodes come from `nodes` (the current
-    // configuration); of the world's nodes only the condition is kept (lost, cordoned) and the labels
-    // that users have changed. Running
-    // containers have continued meanwhile; image pulls start again.
+    // configuration); of the world's nodes only the condition is kept (lost, cordoned) and the
+    // labels that users have changed. Running containers have continued meanwhile; image pulls
+    // start again.
     void restore(const World& world, const std::vector<NodeFacts>& nodes, Instant now);
     // Reports everything that exists, and the removal of objects that only `world` has.
     void announce(const World& world, std::vector<Event>& out) const;

@@ -42,11 +42,11 @@ BOOST_DESCRIBE_STRUCT(PodState, (),
 
 struct Workload {
     JobRecord job;
-    std::int32_t ranks = 0;  // training: size at the last resize
-    bool paused = false;     // has no pods for now
+    std::int32_t ranks = 0;   // training: size at the last resize
+    bool paused = false;      // has no pods for now
     bool is_changed = false;  // by its user: its state is reported
-    bool deleted = false;    // creates no more pods; removed with its last pod
-    bool finished = false;   // training: all ranks succeeded, or the job failed
+    bool deleted = false;     // creates no more pods; removed with its last pod
+    bool finished = false;    // training: all ranks succeeded, or the job failed
     Instant finished_at;
     std::optional<std::pair<Instant, std::uint64_t>> removal;  // key of its planned removal
     std::int32_t failures = 0;
@@ -54,8 +54,8 @@ struct Workload {
     std::vector<std::string> pods;  // uids, oldest first
 };
 BOOST_DESCRIBE_STRUCT(Workload, (),
-                      (job, ranks, paused, is_changed, deleted, finished, finished_at, removal, failures, retry_at,
-                       pods))
+                      (job, ranks, paused, is_changed, deleted, finished, finished_at, removal,
+                       failures, retry_at, pods))
 
 struct NodeState {
     NodeFacts facts;

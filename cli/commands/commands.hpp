@@ -59,6 +59,12 @@ struct ExplainOptions {
     Format format = Format::table;
 };
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
+
+struct ExplainYamlOptions {
+    std::string key;  // training, training.resources.gpu
+};
+// Needs no server.
+aio::Task<int> run_explain_yaml(Connection& connection, ExplainYamlOptions options);
 void print_explanation(std::ostream& out, const nlohmann::json& body);
 // The queues of `get queues`, each below its parent.
 void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide);

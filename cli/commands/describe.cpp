@@ -3,8 +3,8 @@
 #include <iostream>
 #include <utility>
 
-#include "cli/commands/access.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/jobs/access.hpp"
 #include "text/duration.hpp"
 #include "wire/job/document.hpp"
 

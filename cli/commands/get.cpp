@@ -1,10 +1,10 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/job_state.hpp"
-#include "cli/commands/nodes.hpp"
+#include "cli/jobs/job_state.hpp"
 #include "cli/listing/kinds.hpp"
 #include "cli/listing/read_list.hpp"
+#include "cli/nodes/nodes.hpp"
 #include "text/duration.hpp"
 #include "wire/selector.hpp"
 

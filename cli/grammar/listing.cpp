@@ -125,7 +125,8 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
 }  // namespace
 
 void add_get(CLI::App& app, CommandLine& line) {
-    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes, queues, quotas, namespaces, labels or events");
+    CLI::App* get = app.add_subcommand(
+        "get", "list jobs, pools, nodes, queues, quotas, namespaces, labels or events");
     get->footer(
         "Examples:\n"
         "  gpuctl get jobs --pool training\n"
@@ -142,8 +143,8 @@ void add_get(CLI::App& app, CommandLine& line) {
 }
 
 void add_describe(CLI::App& app, CommandLine& line) {
-    CLI::App* describe =
-        app.add_subcommand("describe", "show everything about one job, pool, node, quota, queue or namespace");
+    CLI::App* describe = app.add_subcommand(
+        "describe", "show everything about one job, pool, node, quota, queue or namespace");
     describe->footer(
         "Examples:\n"
         "  gpuctl describe job llm-sft\n"

@@ -35,7 +35,8 @@ bool is_job_named(const Json& item, const std::string& name) {
     return text_of(item, "name") == name || text_of(item, "jobId") == name;
 }
 
-// The labels that gpuctl gives a job's objects, which REST has as members.
+// The labels that gpuctl gives a job's objects, which REST has as members; the prefix may be left
+// out.
 Json labels_of_job(const Json& item) {
     Json labels = item.value("labels", Json::object());
     constexpr std::array<std::array<const char*, 2>, 5> of_members{{{"job-type", "kind"},
@@ -45,7 +46,9 @@ Json labels_of_job(const Json& item) {
                                                                     {"namespace", "namespace"}}};
     for (const auto& [label, key] : of_members) {
         const std::string value = text_of(item, key);
-        if (!value.empty()) labels[std::string{"runwhere.ai/"} + label] = value;
+        if (value.empty()) continue;
+        labels[label] = value;
+        labels[std::string{"runwhere.ai/"} + label] = value;
     }
     return labels;
 }

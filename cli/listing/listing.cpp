@@ -246,7 +246,8 @@ void print_list(std::ostream& out, const ListedKind& kind, const nlohmann::json&
             return print_csv(out, rows_of(kind, items, true, true), output.has_header);
         case Format::jsonpath: {
             const Result<JsonTemplate> text = JsonTemplate::parse(output.expression);
-            if (text) out << printable(text->render(whole), true) << '\n';
+            const std::string shown = text ? printable(text->render(whole), true) : "";
+            out << shown << (shown.ends_with('\n') ? "" : "\n");
             return;
         }
         case Format::columns:

@@ -202,6 +202,7 @@ void App::serve() {
     settings.host_path_roots = config::host_path_roots(config_.cluster);
     settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
+    settings.variables_allowed = config_.names.allowed_variables;
     settings.journal_directory = journal_directory_;
     settings.cluster = config_.cluster;
     services_.reset(new api::Services{loop_,

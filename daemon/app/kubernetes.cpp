@@ -28,6 +28,7 @@ std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin, std::int32_t
         options.default_namespace = origin.key.namespace_name;
         options.preferred_of_ranks = TopologyLevel::rack;
         options.gpu_replicas = gpu_replicas;
+        options.was_accepted = true;
         Result<wire::DecodedJob> decoded = wire::decode_job(documents->front(), options);
         if (decoded) return std::move(decoded->spec);
     }

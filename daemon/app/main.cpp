@@ -13,6 +13,7 @@
 #include "daemon/app/notify.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/config/load.hpp"
+#include "daemon/config/vendors/vendor_file.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "net/http/http_client.hpp"
 #include "scheduler/base/seeded_faults.hpp"
@@ -28,6 +29,7 @@ struct Options {
     bool listen_given = false;
     bool check_config = false;
     bool print_config = false;
+    bool print_vendors = false;
 };
 
 int fail(const Error& error) {
@@ -262,6 +264,8 @@ int main(int argc, char** argv) {
     flags.add_flag("--print-config", options.print_config,
                    "print the configuration in force, each key with its meaning and each value "
                    "with its source, and exit");
+    flags.add_flag("--print-vendors", options.print_vendors,
+                   "print the table of GPU vendors in use, and exit");
     flags.set_version_flag("--version", std::string{"gpuctld "} + GPUCTL_VERSION);
     CLI::App* healthcheck = flags.add_subcommand(
         "healthcheck", "check that the gpuctld at the configured address is alive, and exit");
@@ -295,6 +299,10 @@ int main(int argc, char** argv) {
     }
     if (options.print_config) {
         std::cout << gpuctl::config::print_config_with_sources(*config);
+        return 0;
+    }
+    if (options.print_vendors) {
+        std::cout << gpuctl::config::print_vendors(gpuctl::gpu_vendor_table());
         return 0;
     }
     if (healthcheck->parsed()) return check_health(*config);

@@ -165,6 +165,10 @@ struct Names {
     TopologyKeys topology_labels;
     std::vector<std::string> unhealthy_conditions = {"GpuUnhealthy"};
     std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label has the count
+    std::string vendors_file;       // replaces the built-in table of GPU vendors
+    // By pool, "*" for every pool: variables that choose devices or load code, and which jobs may
+    // set there; separated by spaces.
+    std::map<std::string, std::string> allowed_variables;
 };
 
 // Its base is the policy, which other rooms read by themselves.

@@ -6,6 +6,7 @@
 
 #include "daemon/config/keys/tables.hpp"
 #include "daemon/config/service_links.hpp"
+#include "daemon/config/vendors/vendor_file.hpp"
 #include "policy_document/refusal.hpp"
 
 extern char** environ;
@@ -103,16 +104,28 @@ std::map<std::string, std::string> process_environment() {
     return result;
 }
 
-}  // namespace
+// The table of vendors, which the checks of other keys use. The key itself is read later.
+Result<void> use_vendors_of(const wire::Document& document) {
+    const nlohmann::json::json_pointer key{"/names/vendorsFile"};
+    const bool is_given = document.root.is_object() && document.root.contains(key) &&
+                          document.root.at(key).is_string();
+    return use_vendors_file_once(is_given ? document.root.at(key).get<std::string>() : "");
+}
 
-Result<Config> parse(std::string_view yaml, const std::string& file_name,
-                     const std::map<std::string, std::string>& environment,
-                     const Cluster& cluster) {
+using Prepare = Result<void> (*)(const wire::Document&);
+
+// `prepare` sees the document before it is read.
+Result<Config> parse_prepared(std::string_view yaml, const std::string& file_name,
+                              const std::map<std::string, std::string>& environment,
+                              const Cluster& cluster, Prepare prepare) {
     Result<wire::Document> parsed = one_document(yaml, file_name);
     if (parsed.has_error()) return parsed.error();
     wire::Document document = std::move(*parsed);
     Result<Overlay> overlaid = overlay(document, environment);
     if (overlaid.has_error()) return overlaid.error();
+    if (prepare != nullptr) {
+        if (Result<void> done = prepare(document); !done) return done.error();
+    }
     const std::map<std::string, std::string>& origins = overlaid->origins;
     std::vector<std::string> warnings = std::move(overlaid->warnings);
 
@@ -137,8 +150,18 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     return config;
 }
 
+}  // namespace
+
+Result<Config> parse(std::string_view yaml, const std::string& file_name,
+                     const std::map<std::string, std::string>& environment,
+                     const Cluster& cluster) {
+    return parse_prepared(yaml, file_name, environment, cluster, nullptr);
+}
+
 Result<Config> load_file(const std::string& path) {
-    if (path.empty()) return parse("", "(no file)", process_environment());
+    if (path.empty()) {
+        return parse_prepared("", "(no file)", process_environment(), {}, use_vendors_of);
+    }
     std::ifstream file{path, std::ios::binary};
     if (!file) return invalid(path + ": cannot be opened; check the path and its permissions");
     // One byte beyond the limit shows that there is more, without reading it.
@@ -150,7 +173,7 @@ Result<Config> load_file(const std::string& path) {
         return invalid(path + ": is larger than the " +
                        std::to_string(wire::DocumentLimits{}.bytes_max) + " bytes allowed");
     }
-    return parse(text, path, process_environment());
+    return parse_prepared(text, path, process_environment(), {}, use_vendors_of);
 }
 
 }  // namespace gpuctl::config

@@ -167,18 +167,18 @@ void History::on_effect(const Effect& effect, Instant now) {
 
 void History::on_update(const UpdateWorkload& update, Instant now) {
     const ObjectKey& key = update.job->spec.key;
-    const auto note = [&](const char* reason, std::string message) {
+    const auto add_update = [&](const char* reason, std::string message) {
         add(key, {now, now, false, reason, job_object(key), std::move(message)});
     };
     if (update.job->uid != update.job_uid) {
         of_job(key).uid_replaced = update.job_uid;
-        return note("Recreated", "its object is deleted and created again");
+        return add_update("Recreated", "its object is deleted and created again");
     }
-    if (update.part == WorkloadPart::whole) return note("Updated", "its object is changed");
-    if (update.paused) return note("Paused", "its pods stop until it is resumed");
+    if (update.part == WorkloadPart::whole) return add_update("Updated", "its object is changed");
+    if (update.paused) return add_update("Paused", "its pods stop until it is resumed");
     const JobSpec& spec = update.job->spec;
-    if (spec.kind == JobKind::training) return note("Resumed", "its pods start again");
-    note("Scaled", "to " + std::to_string(spec.service.replicas) + " replicas");
+    if (spec.kind == JobKind::training) return add_update("Resumed", "its pods start again");
+    add_update("Scaled", "to " + std::to_string(spec.service.replicas) + " replicas");
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {

@@ -68,7 +68,7 @@ private:
         ObjectKey job;
         std::deque<JobEvent> events;
         std::string uid_replaced;       // of its former object, which makes room for another one
-        bool is_being_deleted = false;             // so that its deletion is not reported as lost
+        bool is_being_deleted = false;  // so that its deletion is not reported as lost
         std::list<std::string>::iterator place{};  // in jobs_in_order_
     };
 

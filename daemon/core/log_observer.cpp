@@ -21,9 +21,9 @@ void LogObserver::on_input(const Input& input) {
     } else if (const auto* deletion = std::get_if<JobDeleteRequested>(&event)) {
         log::info("job deletion requested", {{"job", deletion->key}, {"force", deletion->force}});
     } else if (const auto* change = std::get_if<JobUpdated>(&event)) {
-        log::info("job change requested", {{"job", change->key},
-                                           {"kind", to_string(change->change.kind)},
-                                           {"uid", change->uid}});
+        log::info(
+            "job change requested",
+            {{"job", change->key}, {"kind", to_string(change->change.kind)}, {"uid", change->uid}});
     } else if (const auto* bound = std::get_if<BindOutcome>(&event)) {
         if (bound->result == BindResult::bound) return;
         log::warn(

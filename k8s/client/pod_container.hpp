@@ -12,9 +12,9 @@ namespace gpuctl::k8s {
 std::string pod_path(const ObjectKey& key);
 
 // Subresources know names only. Reads the pod to see that this incarnation has the name now, so
-// that no reader gets the log or a shell of its successor, and chooses the container: `wanted`, else
-// the one in the pod's default-container annotation, else the first, as kubectl does.
-// `doing` opens the message: "read the log of".
+// that no reader gets the log or a shell of its successor, and chooses the container: `wanted`,
+// else the one in the pod's default-container annotation, else the first, as kubectl does. `doing`
+// opens the message: "read the log of".
 aio::Task<Result<std::string>> find_container(Client& client, ObjectKey pod, std::string uid,
                                               std::string wanted, std::string doing,
                                               aio::Deadline deadline);

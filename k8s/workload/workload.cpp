@@ -27,18 +27,19 @@ Json workload_metadata(const JobRecord& job, const WorkloadSettings& settings) {
                      {"namespace", spec.key.namespace_name},
                      {"labels", std::move(labels)}};
     if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
+    add_user_metadata(metadata, spec);
     return metadata;
 }
 
-// Indexed, so that every rank has a fixed number; disruptions do not count as failures
-// (podFailurePolicy), and a replacement is created only when the old pod has released its GPUs
-// (podReplacementPolicy).
+// Indexed if its name has room, so that every rank has a fixed number; disruptions do not count as
+// failures (podFailurePolicy), and a replacement is created only when the old pod has released its
+// GPUs (podReplacementPolicy).
 Json job_spec(const JobRecord& job, const WorkloadSettings& settings) {
     const Json disrupted = {{"type", "DisruptionTarget"}, {"status", "True"}};
     const Json ignore = {{"action", "Ignore"}, {"onPodConditions", Json::array({disrupted})}};
     return {{"parallelism", job.spec.replicas_max},
             {"completions", job.spec.replicas_max},
-            {"completionMode", "Indexed"},
+            {"completionMode", is_indexed(job.spec) ? "Indexed" : "NonIndexed"},
             {"backoffLimit", 3},
             {"ttlSecondsAfterFinished", kFinishedJobKept.ms() / 1'000},
             {"podReplacementPolicy", "Failed"},
@@ -94,6 +95,13 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
 }
 
 }  // namespace
+
+void add_user_metadata(Json& metadata, const JobSpec& spec) {
+    for (const auto& [key, value] : spec.extras.labels) metadata["labels"].emplace(key, value);
+    for (const auto& [key, value] : spec.extras.annotations) {
+        metadata["annotations"].emplace(key, value);
+    }
+}
 
 Json shared_labels(const JobSpec& spec, std::string_view component) {
     return {{"app.kubernetes.io/managed-by", "gpuctl"},
@@ -182,6 +190,7 @@ Json owned_metadata(const JobRecord& job, const WorkloadSettings& settings, std:
     if (!spec.description.empty()) {
         metadata["annotations"] = {{keys.text(OwnKey::description), spec.description}};
     }
+    add_user_metadata(metadata, spec);
     // Without blockOwnerDeletion: it affects foreground deletion only, and some clusters require
     // permissions on the owner's finalizers to set it.
     if (!owner_uid.empty())

@@ -64,8 +64,13 @@ void offer_distributed(Json& list, const JobSpec& spec) {
         // resize: give the range in torchrun's form, and no WORLD_SIZE, which torchrun computes.
         offer(list, "NNODES", std::to_string(spec.replicas_min) + ":" + ranks);
     }
-    offer(list, Json{{"name", "RANK"}, {"valueFrom", index}});
-    offer(list, Json{{"name", "NODE_RANK"}, {"valueFrom", index}});
+    for (const char* name : {"RANK", "NODE_RANK"}) {
+        if (is_indexed(spec)) {
+            offer(list, Json{{"name", name}, {"valueFrom", index}});
+        } else {
+            offer(list, name, "0");
+        }
+    }
     offer(list, "NPROC_PER_NODE", std::to_string(std::max<std::int64_t>(1, spec.gpu.count)));
 }
 

@@ -16,6 +16,13 @@ inline std::string service_name(const JobSpec& spec) { return "svc-" + spec.key.
 inline bool is_gang(const JobSpec& spec) { return spec.kind == JobKind::training; }
 inline bool has_ranks(const JobSpec& spec) { return is_gang(spec) && spec.replicas_max > 1; }
 
+// The index of a rank is part of its host name, and Kubernetes refuses an Indexed Job whose host
+// names would have more than 63 characters. A job with one rank and a longer name has no index.
+inline bool is_indexed(const JobSpec& spec) {
+    constexpr std::size_t kIndexedNameMax = 61;
+    return has_ranks(spec) || spec.key.name.size() <= kIndexedNameMax;
+}
+
 inline std::int32_t container_port(const JobSpec& spec) {
     return spec.service.target_port != 0 ? spec.service.target_port : spec.service.port;
 }
@@ -29,6 +36,9 @@ Json container_environment(const JobSpec& spec, const LabelKeys& labels,
 // The variable that makes GPUs visible to a container, by vendor; empty: the vendor has none.
 std::string visible_devices_variable(const JobSpec& spec);
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings);
+
+// The labels and annotations of the job document; the metadata's own are preferred.
+void add_user_metadata(Json& metadata, const JobSpec& spec);
 
 // Labels that workload, pods and Service share.
 Json common_labels(const JobSpec& spec, const WorkloadSettings& settings);

@@ -197,6 +197,7 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
     }
     Json metadata = {{"labels", std::move(labels)}};
     if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
+    add_user_metadata(metadata, spec);
     return metadata;
 }
 

@@ -89,6 +89,10 @@ std::optional<PolicyKind> policy_kind_of(const wire::Document& document) {
     return policy_kind_of(kind->get<std::string>());
 }
 
+ObjectDraft draft_of(const PoolObject& pool) {
+    return {{PolicyKind::pool, pool.name}, to_json(pool).dump()};
+}
+
 Result<ObjectReading> read_objects(const wire::Document& document, PolicyKind kind, bool strict) {
     wire::Problems problems;
     const ObjectSource source{document, problems, strict};

@@ -57,6 +57,8 @@ struct ObjectDraft {
     PolicyKey key;
     std::string document;  // canonical
 };
+ObjectDraft draft_of(const PoolObject& pool);
+
 struct ObjectReading {
     std::vector<ObjectDraft> drafts;
     std::vector<Detail> warnings;  // unknown keys, old spellings

@@ -64,9 +64,9 @@ struct JobView {
     const JobRecord* record = nullptr;   // only of a submitted job; valid until the next step()
     std::uint64_t revision = 0;  // number of its changes by users, from 1: the state that was read
     bool paused = false;
-    bool releases = false;       // paused, and keeps no GPUs
-    std::int64_t seats = 0;      // pods for which it keeps room
-    GpuMilli gpus_kept;          // on `seat_nodes`
+    bool releases = false;   // paused, and keeps no GPUs
+    std::int64_t seats = 0;  // pods for which it keeps room
+    GpuMilli gpus_kept;      // on `seat_nodes`
     std::vector<std::string> seat_nodes;
     std::int64_t seats_lost = 0;  // with their nodes
     // For a finished job: everything that is kept (docs/adr/0030), without `pods` and `record`.

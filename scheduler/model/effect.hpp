@@ -132,7 +132,8 @@ BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))
 // Makes the object of a job what `job` says. It is patched if it is still the object of `job_uid`
 // (another uid: Conflict) and has not changed since the adapter read it. If `job` has another uid,
 // the object cannot be patched: it is deleted with its pods, then created for that uid.
-// -> WorkloadOutcome, a success if the object is so already; a failure for good has changed nothing.
+// -> WorkloadOutcome, a success if the object is so already; a failure for good has changed
+// nothing.
 struct UpdateWorkload {
     EffectId id{};
     Epoch epoch{};

@@ -30,7 +30,7 @@ struct NodeFacts {
     std::string
         unhealthy;  // why a health monitor reports that the node must take no work; empty: healthy
     std::int64_t gpus_unhealthy =
-        0;  // GPUs that the machine has and does not offer; shown to users only
+        0;                  // GPUs that the machine has and does not offer; shown to users only
     std::string uid;        // of its object; empty in an embedded cluster
     bool draining = false;  // a user empties it: its pods are evicted, it takes no new ones
     // Keys of labels that a user has changed; only in an embedded cluster, which keeps them.

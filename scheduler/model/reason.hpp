@@ -54,7 +54,7 @@ namespace gpuctl {
     X(budget_spent, "budget_spent", false,                                                        \
       "the GPU-hours left to its queue or namespace are not enough for it")                       \
     X(host_port_taken, "host_port_taken", true,                                                   \
-      "a host port that it requests is in use on every node")                                       \
+      "a host port that it requests is in use on every node")                                     \
     X(paused, "paused", false, "its user has paused it")
 
 enum class Reason : std::uint8_t {

@@ -252,8 +252,8 @@ Fields::Fields(const Field& map) : map_(map), usable_(map && map.is_map()) {
     taken_.resize(all_.size());
 }
 
-Field Fields::find(std::initializer_list<std::string_view> names) {
-    known_.emplace_back(*names.begin());
+Field Fields::find(std::span<const std::string_view> names) {
+    known_.emplace_back(names.front());
     Field found;
     if (!usable_) return found;
     std::string found_as;
@@ -276,14 +276,15 @@ Field Fields::find(std::initializer_list<std::string_view> names) {
     return found;
 }
 
-Field Fields::require(std::initializer_list<std::string_view> names) {
+Field Fields::require(std::span<const std::string_view> names, const std::string& example) {
     Field field = find(names);
     if (!field && usable_) {
-        const std::string name = dotted(pointer_to(map_.pointer(), *names.begin()));
+        const std::string name = dotted(pointer_to(map_.pointer(), names.front()));
         if (field.is_null()) {
             field.error(name + " is empty; give it a value");
         } else {
-            map_.error(name + " is missing");
+            map_.error(name + " is missing" +
+                       (example.empty() ? "" : "; write, for example, " + example));
         }
     }
     return field;
@@ -311,11 +312,16 @@ void Fields::report_empty() const {
     }
 }
 
-void Fields::report_unknown(bool as_errors) const {
+void Fields::report_unknown(bool as_errors, const Home& home) const {
     for (const auto& [key, field] : unknown()) {
         const std::string nearest = nearest_name(key, known_);
+        const std::string elsewhere = home ? home(key) : "";
         std::string message = "unknown key " + shown(key);
-        if (!nearest.empty()) message += "; did you mean " + nearest + "?";
+        if (!elsewhere.empty()) {
+            message += " here; its place is " + elsewhere;
+        } else if (!nearest.empty()) {
+            message += "; did you mean " + nearest + "?";
+        }
         Detail detail{map_.document().place_of(pointer_to(map_.pointer(), key)), message};
         if (as_errors) {
             map_.problems().add_error(std::move(detail));

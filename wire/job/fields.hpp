@@ -20,6 +20,7 @@
 #include <initializer_list>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,18 +118,26 @@ public:
     explicit Fields(const Field& map);
 
     // By any of these spellings, the canonical one first; two of them at once is an error.
-    [[nodiscard]] Field find(std::initializer_list<std::string_view> names);
+    [[nodiscard]] Field find(std::span<const std::string_view> names);
+    [[nodiscard]] Field find(std::initializer_list<std::string_view> names) {
+        return find(std::span{names.begin(), names.size()});
+    }
     [[nodiscard]] Field find(std::string_view name) { return find({name}); }
 
-    // Absent: reports "<name> is missing".
-    [[nodiscard]] Field require(std::initializer_list<std::string_view> names);
+    // Absent: reports "<name> is missing", with what could be written.
+    [[nodiscard]] Field require(std::span<const std::string_view> names,
+                                const std::string& example = "");
+    [[nodiscard]] Field require(std::initializer_list<std::string_view> names) {
+        return require(std::span{names.begin(), names.size()});
+    }
     [[nodiscard]] Field require(std::string_view name) { return require({name}); }
 
     // Every member that was not read.
     [[nodiscard]] std::vector<std::pair<std::string, Field>> unknown() const;
     // Reports them as unknown, with the nearest known name, as errors or warnings. Then calls
-    // report_empty().
-    void report_unknown(bool as_errors) const;
+    // report_empty(). `home` names the place of a key that is known elsewhere, or "".
+    using Home = std::function<std::string(std::string_view key)>;
+    void report_unknown(bool as_errors, const Home& home = {}) const;
     // Warns of read members that are empty, unless an error of them was reported.
     void report_empty() const;
 

@@ -92,15 +92,6 @@ Result<JobKind> kind_of_job(const Document& document) {
     return unsupported(document, it->get<std::string>());
 }
 
-// Keys of features that are planned, so that a document with them is not called wrong.
-void warn_later_sections(JobReader& reader, Fields& fields) {
-    for (const char* name : {"autoscaling", "model", "output"}) {
-        const Field field = fields.find(name);
-        if (field.is_map()) warn_unused(field, name);
-    }
-    reader.finish(fields);
-}
-
 // A rank's host name is the job's name, a hyphen and its index, and its domain the Service's name,
 // "svc-" and the job's: DNS labels of 63 characters.
 void check_rank_names(const JobSpec& spec, const Field& name) {
@@ -126,22 +117,27 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     JobSpec& spec = reader.spec;
     spec.kind = *kind;
     Fields fields{Field{document, &document.root, "", problems}};
-    (void)fields.find("kind");
-    spec.version = fields.find("version").word(Empty::is_value).value_or(spec.version);
-    const Field job = fields.require("job");
+    (void)find_key(fields, "kind");
+    spec.version = find_key(fields, "version").word(Empty::is_value).value_or(spec.version);
+    const Field job = find_key(fields, "job");
     read_job(reader, job);
-    read_environment(reader, fields.require("environment"));
-    const Field resources = fields.require("resources");
-    read_resources(reader, resources);
-    read_service(reader, fields.find("service"));
-    read_elastic(reader, fields.find("elastic"), node_count_of(resources));
-    read_placement(reader, fields.find("placement"));
-    read_storage(reader, fields.find("storage"));
-    warn_later_sections(reader, fields);
+    const Field environment = find_key(fields, "environment");
+    const Field resources = find_key(fields, "resources");
+    read_resources(reader, resources);  // before the environment, whose rules are of the pool
+    read_environment(reader, environment);
+    read_service(reader, find_key(fields, "service"));
+    read_elastic(reader, find_key(fields, "elastic"), node_count_of(resources));
+    read_placement(reader, find_key(fields, "placement"));
+    read_storage(reader, find_key(fields, "storage"));
+    read_autoscaling(reader, find_key(fields, "autoscaling"));
+    read_model(reader, find_key(fields, "model"));
+    read_output(reader, find_key(fields, "output"));
+    reader.finish(fields);
     if (spec.kind != JobKind::training) {
         spec.replicas_min = spec.replicas_max = spec.service.replicas;
     } else if (job.is_map()) {
-        check_rank_names(spec, Fields{job}.find("name"));
+        Fields header{job};
+        check_rank_names(spec, find_key(header, "job.name"));
     }
 
     problems.sort();
@@ -153,7 +149,35 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     return DecodedJob{std::move(spec), std::move(problems.warnings)};
 }
 
+namespace {
+
+// Two jobs of one name in a file: the second would be refused when the first exists already.
+Result<void> check_names(const std::vector<Document>& documents) {
+    std::map<ObjectKey, Place> places;
+    for (const Document& document : documents) {
+        const json::json_pointer name{"/job/name"};
+        if (!document.root.is_object() || kind_of_job(document).has_error()) continue;
+        if (!document.root.contains(name) || !document.root[name].is_string()) continue;
+        ObjectKey key{"", document.root[name].get<std::string>()};
+        const json::json_pointer space{"/job/namespace"};
+        if (document.root.contains(space) && document.root[space].is_string()) {
+            key.namespace_name = document.root[space].get<std::string>();
+        }
+        const Place place = document.place_of("/job/name");
+        const auto [it, is_new] = places.try_emplace(key, place);
+        if (is_new) continue;
+        return at_place(ErrorCode::ValidationFailed, document, "/job/name",
+                        "two jobs of this file are called " + key.name + ", the first at line " +
+                            std::to_string(it->second.line) +
+                            "; give this one another name or another namespace");
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<void> check_stream(const std::vector<Document>& documents) {
+    if (Result<void> named = check_names(documents); !named) return named;
     std::map<std::string, std::pair<Place, std::string>>
         owners;  // node -> place and name of the pool that claims it
     for (const Document& document : documents) {

@@ -1,6 +1,7 @@
 #pragma once
 // Job documents <-> JobSpec (config/examples has documents).
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@
 namespace gpuctl::wire {
 
 struct JobDocumentOptions {
+    // By pool, "*" for every pool: variables of the platform that jobs may set there, in one text.
+    std::map<std::string, std::string> variables_allowed = {};
+    std::string label_prefix = "runwhere.ai";  // of labels that jobs may not set
+    // The document is of a job that exists: rules about what a new one may set do not apply.
+    bool was_accepted = false;
+
     bool strict = false;                        // unknown keys are errors instead of warnings
     std::string default_namespace = "default";  // when the document names none
     // workdirs must lie below one of these; nullopt: any absolute path without ".."

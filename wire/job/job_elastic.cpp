@@ -81,9 +81,9 @@ void read_elastic(JobReader& reader, const Field& section, const Field& node_cou
         return section.error("elastic is for training jobs; use service.replicas");
     }
     Fields fields{section};
-    const auto low = fields.require("minReplicas").integer(1, kReplicasMax);
-    const auto high = fields.require("maxReplicas").integer(1, kReplicasMax);
-    const Field speedup = fields.find("speedup");
+    const auto low = read_integer_key(fields, "elastic.minReplicas");
+    const auto high = read_integer_key(fields, "elastic.maxReplicas");
+    const Field speedup = find_key(fields, "elastic.speedup");
     reader.finish(fields);
     if (!low || !high) return;
     if (*low > *high) {

@@ -33,6 +33,11 @@ Json encode_header(const JobSpec& spec) {
     put_duration(checkpoint, "interval", spec.checkpoint_interval);
     put_duration(checkpoint, "restartCost", spec.restart_cost);
     if (!checkpoint.empty()) job["checkpoint"] = std::move(checkpoint);
+    const JobExtras& extras = spec.extras;
+    if (!extras.labels.empty()) job["labels"] = extras.labels;
+    if (!extras.annotations.empty()) job["annotations"] = extras.annotations;
+    if (extras.epochs != 0) job["epochs"] = extras.epochs;
+    if (extras.batch_size != 0) job["batchSize"] = extras.batch_size;
     return job;
 }
 
@@ -144,6 +149,27 @@ Json encode_storage(const JobSpec& spec) {
     return storage;
 }
 
+Json encode_autoscaling(const Autoscaling& scaling) {
+    Json result{{"enabled", scaling.enabled},
+                {"minReplicas", scaling.replicas_min},
+                {"maxReplicas", scaling.replicas_max}};
+    const auto put = [&result](const char* key, std::int32_t percent) {
+        if (percent != 0) result[key] = percent;
+    };
+    put("targetGpuUtilization", scaling.gpu_percent);
+    put("targetMemoryUtilization", scaling.gpu_memory_percent);
+    put("targetCpuUtilization", scaling.cpu_percent);
+    return result;
+}
+
+Json encode_model(const ModelSource& model) {
+    Json result{{"source", model.source}, {"name", model.name}};
+    put_text(result, "version", model.version);
+    put_text(result, "format", model.format);
+    if (!model.cache) result["cache"] = false;
+    return result;
+}
+
 }  // namespace
 
 nlohmann::ordered_json encode_job(const JobSpec& spec) {
@@ -165,6 +191,10 @@ nlohmann::ordered_json encode_job(const JobSpec& spec) {
     }
     Json storage = encode_storage(spec);
     if (!storage.empty()) document["storage"] = std::move(storage);
+    const JobExtras& extras = spec.extras;
+    if (extras.has_autoscaling) document["autoscaling"] = encode_autoscaling(extras.autoscaling);
+    if (!extras.model.name.empty()) document["model"] = encode_model(extras.model);
+    if (extras.resume_from_checkpoint) document["output"] = {{"resumeFromCheckpoint", true}};
     return document;
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduler/model/gpu/gpu_vendor.hpp"
+#include "scheduler/model/gpu/word_list.hpp"
+#include "scheduler/model/policy/policy.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 #include "wire/job/job_rules.hpp"
 #include "wire/job/job_sections.hpp"
@@ -21,6 +24,9 @@ public:
         if (const std::string problem = problem_with_variable_name(variable.name);
             !problem.empty()) {
             return at.error("the variable name \"" + variable.name + "\" " + problem);
+        }
+        if (const std::string problem = problem_with_platform(variable.name); !problem.empty()) {
+            return at.error("the variable " + variable.name + " " + problem);
         }
         if (!names_.insert(variable.name).second) {
             return at.error("the variable " + variable.name + " is given twice");
@@ -51,6 +57,29 @@ public:
     }
 
 private:
+    // A variable that the platform sets, unless the operator allows it in the job's pool.
+    [[nodiscard]] std::string problem_with_platform(const std::string& name) const {
+        const PlatformVariable what = platform_variable(name);
+        if (what == PlatformVariable::none || reader_.options.was_accepted) return "";
+        const std::string pool =
+            reader_.spec.pool.empty() ? std::string{kDefaultPool} : reader_.spec.pool;
+        for (const std::string_view key : {std::string_view{pool}, std::string_view{"*"}}) {
+            const auto allowed = reader_.options.variables_allowed.find(std::string{key});
+            if (allowed == reader_.options.variables_allowed.end()) continue;
+            const auto same = [&](std::string_view word) { return word == name; };
+            if (any_word(allowed->second, same)) return "";
+        }
+        const std::string remedy = "; remove it, or ask the operator to allow it in pool " + pool +
+                                   " (names.allowedVariables)";
+        if (what == PlatformVariable::loader) {
+            return "loads code into every process of the container, and a job may not set it" +
+                   remedy;
+        }
+        return "chooses GPUs, which the platform does: a value of the job could show it GPUs of "
+               "other jobs" +
+               remedy;
+    }
+
     JobReader& reader_;
     std::set<std::string> names_;
 };
@@ -58,9 +87,9 @@ private:
 // {name: K, value: V} or {name: K, valueFrom: {...}}
 void read_named_variable(JobReader& reader, Variables& variables, const Field& entry) {
     Fields fields{entry};
-    const Field name = fields.find("name");
-    const Field value = fields.find("value");
-    const Field source = fields.find("valueFrom");
+    const Field name = find_key(fields, "environment.env[].name");
+    const Field value = find_key(fields, "environment.env[].value");
+    const Field source = find_key(fields, "environment.env[].valueFrom");
     reader.finish(fields);
     const auto text = name.word();
     if (!text) return;
@@ -126,7 +155,7 @@ void read_workdirs(JobReader& reader, const Field& list) {
         Field path = entry;
         if (entry && entry.json().is_object()) {
             Fields fields{entry};
-            path = fields.require("path");
+            path = find_key(fields, "storage.workdirs[].path");
             reader.finish(fields);
         }
         const auto text = path.word();
@@ -159,7 +188,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
         section.error("the volume name \"" + name + "\" " + problem);
     }
     Fields fields{section};
-    const Field mount = fields.require("mountPath");
+    const Field mount = find_key(fields, "storage.NAME.mountPath");
     if (const auto path = mount.word()) {
         if (const std::string problem = problem_with_path(*path); !problem.empty()) {
             mount.error("storage." + name + ".mountPath \"" + *path + "\" " + problem);
@@ -167,7 +196,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
             claim.mount_path = clean_path(*path);
         }
     }
-    const Field size = fields.require("size");
+    const Field size = find_key(fields, "storage.NAME.size");
     if (const auto text = size.word()) {
         const auto bytes = parse_bytes(*text);
         if (!bytes || bytes->value() == 0 || bytes->value() > kClaimBytesMax) {
@@ -177,7 +206,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
             claim.size = *bytes;
         }
     }
-    const Field storage_class = fields.find("storageClass");
+    const Field storage_class = find_key(fields, "storage.NAME.storageClass");
     claim.storage_class = storage_class.word(Empty::is_warned).value_or("");
     if (!claim.storage_class.empty()) {
         if (const std::string problem = problem_with_subdomain(claim.storage_class);
@@ -194,7 +223,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
 void read_environment(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
-    const Field image = fields.require("image");
+    const Field image = find_key(fields, "environment.image");
     if (const auto text = image.word()) {
         const bool spaces = text->find_first_of(" \t\r\n") != std::string::npos;
         if (text->empty() || text->size() > kImageBytesMax || spaces) {
@@ -202,10 +231,10 @@ void read_environment(JobReader& reader, const Field& section) {
         }
         spec.image = *text;
     }
-    read_pull_secrets(reader, fields.find({"imagePullSecret", "imagePullSecrets"}));
-    spec.command = read_words(fields.find("command"), "environment.command");
-    spec.args = read_words(fields.find("args"), "environment.args");
-    const Field variables = fields.find("env");
+    read_pull_secrets(reader, find_key(fields, "environment.imagePullSecret"));
+    spec.command = read_words(find_key(fields, "environment.command"), "environment.command");
+    spec.args = read_words(find_key(fields, "environment.args"), "environment.args");
+    const Field variables = find_key(fields, "environment.env");
     read_variables(reader, variables);
     if (spec.environment.size() > kEntriesMax) {
         variables.error("environment.env has more than " + std::to_string(kEntriesMax) +
@@ -216,7 +245,7 @@ void read_environment(JobReader& reader, const Field& section) {
 
 void read_storage(JobReader& reader, const Field& section) {
     Fields fields{section};
-    const Field workdirs = fields.find("workdirs");
+    const Field workdirs = find_key(fields, "storage.workdirs");
     read_workdirs(reader, workdirs);
     fields.report_empty();
     if (reader.spec.workdirs.size() > kEntriesMax) {

@@ -113,7 +113,7 @@ void settle_memory(JobReader& reader, const Field& field) {
     spec.gpu.memory.reset();
 }
 
-void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
+void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus, bool has_type) {
     const auto text = field.word(Empty::is_warned);
     if (!text) return;
     JobSpec& spec = reader.spec;
@@ -126,6 +126,12 @@ void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
     if (memory->value() < kMemoryBytesMin) {
         return field.error("resources.gpuShare is " + std::to_string(memory->value()) +
                            " bytes, less than 1Mi; is a unit such as Gi missing?");
+    }
+    if (!asks_for_gpus && !has_type) {
+        spec.gpu_share = *text;
+        return field.warning(
+            "resources.gpuShare is not used: the job requests no GPU; add resources.gpu, or a "
+            "gpuType that states its memory (A100-80G)");
     }
     if (asks_for_gpus && spec.gpu.mode != GpuMode::fraction) {
         spec.gpu_share = *text;
@@ -145,11 +151,12 @@ void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
 }  // namespace
 
 void read_gpus(JobReader& reader, Fields& resources) {
-    const Field gpu = resources.find({"gpu", "accelerator_count"});
-    const Field share = resources.find("gpuShare");
+    const Field gpu = find_key(resources, "resources.gpu");
+    const Field share = find_key(resources, "resources.gpuShare");
+    const Field type = find_key(resources, "resources.gpuType");
     read_gpu(reader, gpu);
-    read_gpu_share(reader, share, static_cast<bool>(gpu));
-    read_gpu_type(reader, resources.find("gpuType"));
+    read_gpu_share(reader, share, static_cast<bool>(gpu), static_cast<bool>(type));
+    read_gpu_type(reader, type);
     settle_memory(reader, share ? share : gpu);
 }
 

@@ -16,7 +16,7 @@ namespace {
 std::size_t name_length_max(JobKind kind) {
     switch (kind) {
         case JobKind::training:
-            return 61;  // less for ten or more ranks, see check_rank_names()
+            return 63;  // less with several ranks, see check_rank_names()
         case JobKind::inference:
         case JobKind::compute:
             return 59;
@@ -24,18 +24,6 @@ std::size_t name_length_max(JobKind kind) {
             return 52;
     }
     return 52;
-}
-
-void read_priority(JobReader& reader, const Field& field) {
-    const auto text = field.word();
-    if (!text) return;
-    for (const JobPriority priority : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
-        if (lower_case(*text) == to_string(priority)) {
-            reader.spec.priority = priority;
-            return;
-        }
-    }
-    field.error("job.priority must be high, medium or low, not \"" + *text + "\"");
 }
 
 std::string checked_label(const Field& field, const char* name) {
@@ -61,13 +49,29 @@ void read_cpu(JobReader& reader, const Field& field) {
     }
 }
 
+// "; did you mean 32Gi?" for 32gb, 32 GiB and the like.
+std::string meant_bytes(const std::string& text) {
+    const std::size_t end = text.find_first_not_of("0123456789.");
+    if (end == 0 || end == std::string::npos) return "";
+    const std::size_t start = text.find_first_not_of(' ', end);
+    if (start == std::string::npos) return "";
+    const std::string unit = lower_case(text.substr(start));
+    for (const char letter : {'k', 'm', 'g', 't', 'p'}) {
+        const std::string one{letter};
+        if (unit != one && unit != one + "b" && unit != one + "i" && unit != one + "ib") continue;
+        const char upper = static_cast<char>(letter - 'a' + 'A');
+        return "; did you mean " + text.substr(0, end) + upper + "i?";
+    }
+    return "";
+}
+
 void read_memory(JobReader& reader, const Field& field) {
     const auto text = field.word();
     if (!text) return;
     const auto memory = read_bytes(*text);
     if (!memory) {
         field.error("resources.memory must be a quantity such as 32Gi or 500M, not \"" + *text +
-                    "\"");
+                    "\"" + meant_bytes(*text));
     } else if (memory->value() < kMemoryBytesMin) {
         field.error("resources.memory is " + std::to_string(memory->value()) +
                     " bytes, less than 1Mi; is a unit such as Gi missing?");
@@ -89,8 +93,17 @@ std::optional<Bytes> read_bytes(std::string text) {
     return parse_bytes(text);
 }
 
-void warn_unused(const Field& field, std::string_view name) {
-    if (field) field.warning(std::string{name} + " is accepted, but not used yet");
+bool is_for_this_kind(const JobReader& reader, const Field& section, std::string_view path) {
+    if (!section) return false;
+    const JobKinds kinds = find_job_key(path)->kinds;
+    if (kinds.has(reader.spec.kind)) return true;
+    std::string list;
+    for (const JobKind kind :
+         {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
+        if (kinds.has(kind)) list += (list.empty() ? "" : ", ") + std::string{to_string(kind)};
+    }
+    section.warning(std::string{path} + " is not used: it is for kind " + list);
+    return false;
 }
 
 namespace {
@@ -99,8 +112,10 @@ namespace {
 void read_checkpoint(JobReader& reader, const Field& section) {
     if (!section) return;
     Fields fields{section};
-    reader.spec.checkpoint_interval = fields.find("interval").duration().value_or(Duration{});
-    reader.spec.restart_cost = fields.find("restartCost").duration().value_or(Duration{});
+    reader.spec.checkpoint_interval =
+        find_key(fields, "job.checkpoint.interval").duration().value_or(Duration{});
+    reader.spec.restart_cost =
+        find_key(fields, "job.checkpoint.restartCost").duration().value_or(Duration{});
     reader.finish(fields);
 }
 
@@ -124,51 +139,54 @@ void read_run_times(JobReader& reader, const Field& limit, const Field& expected
 void read_job(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
-    const Field name = fields.require("name");
+    const Field name = find_key(fields, "job.name");
     if (const auto text = name.word()) {
         spec.key.name = *text;
         const std::string problem = problem_with_name(*text, name_length_max(spec.kind));
         if (!problem.empty()) name.error("job.name \"" + *text + "\" " + problem);
     }
-    const Field name_space = fields.find("namespace");
+    const Field name_space = find_key(fields, "job.namespace");
     spec.key.namespace_name = checked_label(name_space, "job.namespace");
     if (spec.key.namespace_name.empty()) {
         spec.key.namespace_name = reader.options.default_namespace;
     }
-    read_priority(reader, fields.find("priority"));
-    const Field description = fields.find("description");
+    if (const auto priority = read_choice_key(fields, "job.priority")) {
+        for (const JobPriority one : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
+            if (*priority == to_string(one)) spec.priority = one;
+        }
+    }
+    const Field description = find_key(fields, "job.description");
     spec.description = description.text().value_or("");
     if (spec.description.size() > kDescriptionBytesMax) {
         description.error("job.description is longer than " + std::to_string(kDescriptionBytesMax) +
                           " bytes");
     }
-    spec.queue = checked_label(fields.find("queue"), "job.queue");
+    spec.queue = checked_label(find_key(fields, "job.queue"), "job.queue");
     spec.preemptible =
-        fields.find("preemptible").boolean().value_or(spec.priority == JobPriority::low);
-    read_run_times(reader, fields.find("maxRunTime"), fields.find("expectedRunTime"));
-    read_checkpoint(reader, fields.find("checkpoint"));
-    for (const char* key : {"epochs", "batchSize"}) {
-        const Field field = fields.find(key);
-        if (field.integer(1, INT32_MAX)) warn_unused(field, std::string{"job."} + key);
-    }
+        find_key(fields, "job.preemptible").boolean().value_or(spec.priority == JobPriority::low);
+    read_run_times(reader, find_key(fields, "job.maxRunTime"),
+                   find_key(fields, "job.expectedRunTime"));
+    read_checkpoint(reader, find_key(fields, "job.checkpoint"));
+    read_job_extras(reader, fields);
     reader.finish(fields);
 }
 
 Field node_count_of(const Field& resources) {
     if (!resources || !resources.json().is_object()) return {};
-    return Fields{resources}.find({"nodeCount", "node_count"});
+    Fields fields{resources};
+    return find_key(fields, "resources.nodeCount");
 }
 
 void read_resources(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
-    const Field pool = fields.find("pool");
+    const Field pool = find_key(fields, "resources.pool");
     spec.pool = checked_label(pool, "resources.pool");
     if (spec.pool == "default-pool" || spec.pool == kDefaultPool) spec.pool.clear();
     read_gpus(reader, fields);
-    read_cpu(reader, fields.require("cpu"));
-    read_memory(reader, fields.require("memory"));
-    const Field nodes = fields.find({"nodeCount", "node_count"});
+    read_cpu(reader, find_key(fields, "resources.cpu"));
+    read_memory(reader, find_key(fields, "resources.memory"));
+    const Field nodes = find_key(fields, "resources.nodeCount");
     const auto count = nodes.integer(1, kReplicasMax);
     if (count && spec.kind == JobKind::training) {
         spec.replicas_min = spec.replicas_max = static_cast<std::int32_t>(*count);
@@ -189,7 +207,7 @@ void read_service(JobReader& reader, const Field& section) {
     if (notebook) service.port = 8888;
     if (!section) return;
     Fields fields{section};
-    const Field replicas = fields.find("replicas");
+    const Field replicas = find_key(fields, "service.replicas");
     const auto count = replicas.integer(0, kReplicasMax);
     if (notebook && count && *count != 1) {
         replicas.error("service.replicas of a notebook is always 1");
@@ -198,25 +216,12 @@ void read_service(JobReader& reader, const Field& section) {
     }
     // A service without a port keeps the kind's default.
     service.port = static_cast<std::int32_t>(
-        fields.find("port").integer(1, 65535).value_or(notebook ? 8888 : 8000));
+        read_integer_key(fields, "service.port").value_or(notebook ? 8888 : 8000));
     service.target_port =
-        static_cast<std::int32_t>(fields.find("targetPort").integer(1, 65535).value_or(0));
-    const auto choose = [&](const char* key, std::string& value,
-                            std::initializer_list<const char*> choices) {
-        const Field field = fields.find(key);
-        const auto text = field.word();
-        if (!text) return;
-        for (const char* choice : choices) {
-            if (lower_case(*text) == lower_case(choice)) return void(value = choice);
-        }
-        std::string list;
-        for (const char* choice : choices) list += (list.empty() ? "" : ", ") + std::string{choice};
-        field.error("service." + std::string{key} + " must be one of " + list + ", not \"" + *text +
-                    "\"");
-    };
-    choose("protocol", service.protocol, {"TCP", "UDP", "SCTP"});
-    choose("type", service.type, {"NodePort", "ClusterIP", "LoadBalancer"});
-    const Field health = fields.find("healthCheck");
+        static_cast<std::int32_t>(read_integer_key(fields, "service.targetPort").value_or(0));
+    service.protocol = read_choice_key(fields, "service.protocol").value_or(service.protocol);
+    service.type = read_choice_key(fields, "service.type").value_or(service.type);
+    const Field health = find_key(fields, "service.healthCheck");
     if (const auto path = health.word(Empty::is_warned)) {
         if (path->front() != '/') {
             health.error("service.healthCheck must be an HTTP path that starts with /, not \"" +
@@ -228,7 +233,7 @@ void read_service(JobReader& reader, const Field& section) {
             service.health_check = *path;
         }
     }
-    service.timeout = fields.find("timeout").duration().value_or(Duration{});
+    service.timeout = find_key(fields, "service.timeout").duration().value_or(Duration{});
     reader.finish(fields);
 }
 

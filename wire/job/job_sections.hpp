@@ -3,6 +3,7 @@
 
 #include "wire/job/fields.hpp"
 #include "wire/job/job_document.hpp"
+#include "wire/job/job_keys.hpp"
 
 namespace gpuctl::wire {
 
@@ -11,7 +12,11 @@ struct JobReader {
     JobSpec spec;
 
     // Unknown keys of a section: warnings, or errors with `strict`.
-    void finish(const Fields& fields) const { fields.report_unknown(options.strict); }
+    void finish(const Fields& fields) const {
+        fields.report_unknown(options.strict, [kind = spec.kind](std::string_view key) {
+            return home_of(key, kind);
+        });
+    }
 };
 
 void read_job(JobReader& reader, const Field& section);
@@ -22,6 +27,11 @@ void read_service(JobReader& reader, const Field& section);
 void read_elastic(JobReader& reader, const Field& section, const Field& node_count);
 void read_placement(JobReader& reader, const Field& section);
 void read_storage(JobReader& reader, const Field& section);
+// job.labels, job.annotations, job.epochs, job.batchSize
+void read_job_extras(JobReader& reader, Fields& job);
+void read_autoscaling(JobReader& reader, const Field& section);
+void read_model(JobReader& reader, const Field& section);
+void read_output(JobReader& reader, const Field& section);
 
 // resources.nodeCount, which read_elastic compares with.
 Field node_count_of(const Field& resources);
@@ -29,7 +39,7 @@ Field node_count_of(const Field& resources);
 // Accepts "32gi" as "32Gi": the suffix's case carries no meaning there.
 std::optional<Bytes> read_bytes(std::string text);
 
-// A known key whose feature is not built yet: a warning that says so.
-void warn_unused(const Field& field, std::string_view name);
+// A section of other kinds of jobs: a warning that names them. False: it is one, or absent.
+bool is_for_this_kind(const JobReader& reader, const Field& section, std::string_view path);
 
 }  // namespace gpuctl::wire

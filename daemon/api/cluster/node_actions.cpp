@@ -2,8 +2,10 @@
 
 #include "daemon/api/cluster/node_requests.hpp"
 #include "daemon/api/http/handlers.hpp"
+#include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/shapes.hpp"
+#include "daemon/api/policy/node_moves.hpp"
 #include "scheduler/model/policy/maintenance.hpp"
 
 namespace gpuctl::api {
@@ -70,6 +72,14 @@ aio::Task<net::HttpResponse> add_node_to_pool(Services& services, Call call) {
     }
     const PoolId known = state.tree.find_pool(pool);
     const bool is_new = !known.exists() || !state.tree.pool_exists(known);
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    const Result<bool> moved = co_await move_named_node(*services.policy, name, pool, deadline);
+    if (!moved) co_return problem_reply(with_cause(services, moved.error()), call);
+    if (*moved) {
+        co_return json_reply(200, pool_reply(name, pool, "node " + name + " is in pool " + pool));
+    }
+    node = find_facts(state, name);
+    if (node == nullptr) co_return problem_reply(unknown_node(name), call);
     NodeChange change = change_of_pool(*node, pool, services.settings.label_prefix);
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
@@ -96,6 +106,17 @@ aio::Task<net::HttpResponse> remove_node_from_pool(Services& services, Call call
                                                     "add it to another pool instead"),
             call);
     }
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    const Result<bool> moved =
+        co_await move_named_node(*services.policy, name, kDefaultPool, deadline);
+    if (!moved) co_return problem_reply(with_cause(services, moved.error()), call);
+    node = find_facts(services.engine.state(), name);
+    if (node == nullptr) co_return problem_reply(unknown_node(name), call);
+    if (node->pool != pool) {
+        co_return json_reply(200, pool_reply(name, pool,
+                                             "node " + name + " is no longer in pool " + pool +
+                                                 "; it is in pool " + node->pool));
+    }
     NodeChange change = change_of_pool(*node, kDefaultPool, services.settings.label_prefix);
     const Result<void> done = co_await change_node(services, std::move(change));
     if (!done) co_return problem_reply(done.error(), call);
@@ -108,10 +129,29 @@ namespace {
 
 enum class NodeAction : std::uint8_t { cordon, uncordon, drain };
 
+// What a drain does with the pods of the node.
+struct DrainCounts {
+    std::int64_t evicted = 0;
+    std::int64_t staying = 0;
+};
+
+DrainCounts drain_counts(const ClusterState& state, const std::string& name) {
+    DrainCounts counts;
+    const std::optional<NodeView> node = find_node(state, name);
+    if (!node) return counts;
+    for (const PodView& pod : node->pods) {
+        if (is_terminal(pod.facts.phase) || pod.facts.terminating) continue;
+        const bool is_evicted = pod.facts.ours && is_stopped_by(Drain::all, pod.facts);
+        ++(is_evicted ? counts.evicted : counts.staying);
+    }
+    return counts;
+}
+
 aio::Task<net::HttpResponse> act_on_node(Services& services, Call call, NodeAction action) {
     const std::string name = call.parameters.at(0);
     if (find_facts(services.engine.state(), name) == nullptr)
         co_return problem_reply(unknown_node(name), call);
+    const DrainCounts counts = drain_counts(services.engine.state(), name);
     const std::string drain_label = services.settings.label_prefix + "/drain";
     NodeChange change;
     change.node = name;
@@ -130,18 +170,11 @@ aio::Task<net::HttpResponse> act_on_node(Services& services, Call call, NodeActi
                                                         : " takes pods again");
         co_return json_reply(200, body);
     }
-    std::int64_t evicted = 0;
-    std::int64_t staying = 0;
-    for (std::size_t i = 0; node && i < node->pods.size(); ++i) {
-        const PodFacts& pod = node->pods[i].facts;
-        if (is_terminal(pod.phase) || pod.terminating) continue;
-        ++(pod.ours && is_stopped_by(Drain::all, pod) ? evicted : staying);
-    }
-    body["podsEvicted"] = evicted;
-    body["podsNotEvicted"] = staying;
-    body["message"] = "node " + name + " takes no new pods; " + std::to_string(evicted) +
+    body["podsEvicted"] = counts.evicted;
+    body["podsNotEvicted"] = counts.staying;
+    body["message"] = "node " + name + " takes no new pods; " + std::to_string(counts.evicted) +
                       " of its pods are evicted as their disruption budgets allow, " +
-                      std::to_string(staying) +
+                      std::to_string(counts.staying) +
                       " stay (no controller would create them again, or gpuctl does not "
                       "schedule them)";
     co_return json_reply(200, body);

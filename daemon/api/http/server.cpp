@@ -71,8 +71,10 @@ bool knows_query(const Route& route, std::string_view name) {
 
 // `?dryRun` is `?dryRun=true`, and `exclude` may be empty.
 bool may_be_empty(std::string_view name) {
-    constexpr std::string_view flags[] = {
-        "strict", "dryRun", "force", "all", "follow", "verbose", "exclude", "recreate", "overwrite", "previous", "timestamps", "allSchedulers", "stdin", "tty", "command"};
+    constexpr std::string_view flags[] = {"strict",    "dryRun",   "force",      "all",
+                                          "follow",    "verbose",  "exclude",    "recreate",
+                                          "overwrite", "previous", "timestamps", "allSchedulers",
+                                          "stdin",     "tty",      "command"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }
 
@@ -198,7 +200,8 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
     for (auto at = query.begin(); at != query.end(); ++at) {
         const auto& [name, value] = *at;
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
-        // `exclude` of /readyz and `command` of exec, as in Kubernetes; `nodeNames` of labels/batch.
+        // `exclude` of /readyz and `command` of exec, as in Kubernetes; `nodeNames` of
+        // labels/batch.
         const bool is_list = name == "exclude" || name == "command" || name == "nodeNames";
         const bool is_again = std::any_of(
             query.begin(), at, [&name = name](const auto& before) { return before.first == name; });

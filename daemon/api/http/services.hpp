@@ -34,6 +34,7 @@ struct ApiSettings {
     std::vector<std::string> host_path_roots;
     std::int32_t gpu_replicas = 1;
     std::string label_prefix = "runwhere.ai";
+    std::map<std::string, std::string> variables_allowed = {};
     std::string journal_directory;  // the cluster's own folder
     config::Cluster cluster;        // a previewed policy must fit it
 };
@@ -56,7 +57,7 @@ struct Services {
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
     StaticFiles static_files{};      // none without server.uiDirectory
     PolicyLayers* policy = nullptr;  // never null while requests are answered
-    int sessions_open = 0;       // sessions.cpp
+    int sessions_open = 0;           // sessions.cpp
 };
 
 }  // namespace gpuctl::api

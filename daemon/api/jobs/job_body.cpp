@@ -115,6 +115,8 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     options.host_path_roots = services.settings.host_path_roots;
     options.preferred_of_ranks = TopologyLevel::rack;
     options.gpu_replicas = services.settings.gpu_replicas;
+    options.variables_allowed = services.settings.variables_allowed;
+    options.label_prefix = services.settings.label_prefix;
     if (const auto name = call.query("namespace"); !name.empty()) options.default_namespace = name;
     Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();

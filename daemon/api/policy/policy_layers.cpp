@@ -57,10 +57,12 @@ bool is_other_quota(const PolicyObject& known, const config::ObjectDraft& wanted
     return has && wants && has->name != wants->name;
 }
 
-// A queue of the same pool that names this one as its parent, in words; empty: none does.
-std::string queue_below(const std::map<PolicyKey, PolicyObject>& objects, const PolicyKey& key) {
+// A queue that names this one as its parent and is not in `gone`, in words; empty: none does.
+std::string queue_below(const std::map<PolicyKey, PolicyObject>& objects, const PolicyKey& key,
+                        const std::vector<PolicyKey>& gone) {
     for (const auto& [other, object] : objects) {
         if (other.kind != PolicyKind::queue) continue;
+        if (std::find(gone.begin(), gone.end(), other) != gone.end()) continue;
         const Result<config::QueueObject> queue = config::queue_in(object.document);
         if (queue && queue->pool + "/" + queue->queue.parent == key.name) {
             return config::in_words(other);
@@ -152,7 +154,7 @@ aio::Task<Result<std::vector<PolicyOutcome>>> PolicyLayers::change_now(PolicyReq
     if (Result<void> added = put(request, draft); !added) co_return added.error();
     Result<config::MergedPolicy> merged = config::merge_layers(file_, draft.objects);
     if (!merged) co_return merged.error();
-    if (Result<void> known = check_nodes(*merged, draft); !known) co_return known.error();
+    if (Result<void> known = check_nodes(*merged, request, draft); !known) co_return known.error();
     const bool is_nothing = draft.event.put.empty() && draft.event.gone.empty();
     if (request.dry_run || is_nothing) co_return std::move(draft.outcomes);
     for (const PolicyOutcome& one : draft.outcomes) {
@@ -238,13 +240,19 @@ void PolicyLayers::add_namespace_of_quota(const PolicyKey& key, Draft& draft) co
 }
 
 Result<void> PolicyLayers::remove(const PolicyRequest& request, Draft& draft) const {
-    for (const PolicyKey& key : request.gone) {
-        if (Result<void> removed = remove_one(key, request.force, draft); !removed) return removed;
+    // Pools last: queues of the same request may be in them.
+    std::vector<PolicyKey> keys = request.gone;
+    std::stable_partition(keys.begin(), keys.end(),
+                          [](const PolicyKey& key) { return key.kind != PolicyKind::pool; });
+    for (const PolicyKey& key : keys) {
+        if (Result<void> removed = remove_one(key, request, draft); !removed) return removed;
     }
     return {};
 }
 
-Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& draft) const {
+Result<void> PolicyLayers::remove_one(const PolicyKey& key, const PolicyRequest& request,
+                                      Draft& draft) const {
+    const bool force = request.force;
     if (key.kind == PolicyKind::name_space && !draft.objects.contains(key) &&
         key.name == "default") {
         return make_error(ErrorCode::NamespaceNotManaged,
@@ -277,7 +285,8 @@ Result<void> PolicyLayers::remove_one(const PolicyKey& key, bool force, Draft& d
         }
     }
     if (key.kind == PolicyKind::queue) {
-        if (const std::string below = queue_below(draft.objects, key); !below.empty()) {
+        if (const std::string below = queue_below(draft.objects, key, request.gone);
+            !below.empty()) {
             return make_error(ErrorCode::Conflict, "delete " + config::in_words(key) + ": " +
                                                        below + " is below it; delete that first");
         }
@@ -301,9 +310,16 @@ void PolicyLayers::erase(const PolicyKey& key, Draft& draft) const {
     draft.objects.erase(known);
 }
 
+bool PolicyLayers::names_node(const std::string& pool, const std::string& node) const {
+    const PolicyObject* object = find({PolicyKind::pool, pool});
+    if (object == nullptr) return false;
+    const Result<config::PoolObject> read = config::pool_in(object->document);
+    return read && read->nodes.contains(node);
+}
+
 // Nodes of pools that this change puts: each is known, and in no other pool.
 Result<void> PolicyLayers::check_nodes(const config::MergedPolicy& merged,
-                                       const Draft& draft) const {
+                                       const PolicyRequest& request, const Draft& draft) const {
     const ClusterState& state = engine_.engine().state();
     std::vector<std::string> unknown;
     std::vector<std::string> taken;
@@ -317,9 +333,8 @@ Result<void> PolicyLayers::check_nodes(const config::MergedPolicy& merged,
             unknown.push_back(name);
             continue;
         }
-        // It is there because another object named it, which this change ends.
-        const bool is_leaving = find({PolicyKind::pool, *in}) != nullptr;
-        if (*in == member.pool || *in == kDefaultPool || is_leaving) continue;
+        if (*in == member.pool || *in == kDefaultPool || request.moves_nodes) continue;
+        if (names_node(*in, name)) continue;  // which this change ends
         taken.push_back(name + " (pool " + *in + ")");
     }
     if (!unknown.empty()) {

@@ -29,6 +29,7 @@ struct PolicyRequest {
     PutMode mode = PutMode::create;
     std::uint64_t version = 0;  // of the object that is changed; 0: any
     bool force = false;         // delete what is in use
+    bool moves_nodes = false;   // also nodes of other pools
     bool dry_run = false;
 };
 
@@ -69,9 +70,11 @@ private:
     Result<void> put_one(const config::ObjectDraft& wanted, const PolicyRequest& request,
                          Draft& draft) const;
     Result<void> remove(const PolicyRequest& request, Draft& draft) const;
-    Result<void> remove_one(const PolicyKey& key, bool force, Draft& draft) const;
+    Result<void> remove_one(const PolicyKey& key, const PolicyRequest& request, Draft& draft) const;
     void erase(const PolicyKey& key, Draft& draft) const;
-    Result<void> check_nodes(const config::MergedPolicy& merged, const Draft& draft) const;
+    Result<void> check_nodes(const config::MergedPolicy& merged, const PolicyRequest& request,
+                             const Draft& draft) const;
+    [[nodiscard]] bool names_node(const std::string& pool, const std::string& node) const;
     void add_namespace_of_quota(const PolicyKey& key, Draft& draft) const;
     [[nodiscard]] Error managed_by_file(const PolicyKey& key, const char* doing) const;
 

@@ -129,7 +129,7 @@ aio::Task<void> refuse_session(std::shared_ptr<net::WebSocket> socket, Error why
 
 Result<void> admit_session(Services& services, const Call& call) {
     if (services.cluster.sessions() == nullptr) {
-        return make_error(ErrorCode::MethodNotAllowed,
+        return make_error(ErrorCode::NotSupportedHere,
                           "exec, attach, cp and port-forward are not available here: the pods of "
                           "the embedded cluster are simulated and run no processes. Use a gpuctld "
                           "with cluster.mode kubernetes");

@@ -28,6 +28,12 @@ const std::vector<Key<Names>>& keys<Names>() {
         count("gpuReplicas", &Names::gpu_replicas, 1, 1'000,
               "number of shares, n(vgpu) or nvidia.com/gpu.shared, that count as one GPU; a node's "
               "label nvidia.com/gpu.replicas wins over it"),
+        text("vendorsFile", &Names::vendors_file,
+             "table of GPU vendors, read at start, that replaces the built-in one, which is "
+             "config/vendors.yaml; \"\": the built-in one"),
+        text_map("allowedVariables", &Names::allowed_variables,
+                 "by pool, or \"*\" for every pool: names, separated by spaces, of variables that "
+                 "choose devices or load code and that jobs may set there all the same"),
     };
     return table;
 }

@@ -154,13 +154,13 @@ BOOST_DESCRIBE_STRUCT(OtherGainsMore, (), (ranks, job, gain))
 
 // A string is the sentence of a version that stored English; this version makes none. It comes
 // first, and alternatives go at the end: the state stores positions.
-using Cause = std::variant<std::string, cause::HigherPriority, cause::Reclaimed,
-                           cause::BlocksGuarantee, cause::ShorterJob, cause::NearWaitTarget,
-                           cause::MustStartNow, cause::DueEarlier, cause::GangLacksRanks,
-                           cause::GangRestarts, cause::NodeUnhealthy, cause::WindowCloses,
-                           cause::ShrunkFor, cause::StartsWithAllRanks, cause::RoomIsIdle,
-                           cause::NoIdleRoom, cause::GainsLess, cause::Gain, cause::OtherGainsMore,
-                           cause::NodeDrained>;
+using Cause =
+    std::variant<std::string, cause::HigherPriority, cause::Reclaimed, cause::BlocksGuarantee,
+                 cause::ShorterJob, cause::NearWaitTarget, cause::MustStartNow, cause::DueEarlier,
+                 cause::GangLacksRanks, cause::GangRestarts, cause::NodeUnhealthy,
+                 cause::WindowCloses, cause::ShrunkFor, cause::StartsWithAllRanks,
+                 cause::RoomIsIdle, cause::NoIdleRoom, cause::GainsLess, cause::Gain,
+                 cause::OtherGainsMore, cause::NodeDrained>;
 
 // A pod and a job have one at most, and most have none.
 using CauseBox = Boxed<Cause>;

@@ -149,7 +149,7 @@ struct Paused {
     GpuMilli gpus;                   // that it keeps for its pods; 0: none
     std::vector<std::string> nodes;  // the first of the nodes on which it keeps room
     std::int64_t nodes_total = 0;
-    std::int64_t pods_lost = 0;      // for which it no longer keeps room
+    std::int64_t pods_lost = 0;           // for which it no longer keeps room
     std::vector<std::string> nodes_lost;  // where that room was: the first of these nodes
     std::int64_t nodes_lost_total = 0;
     bool releases = false;  // it was paused without keeping room

@@ -28,7 +28,7 @@ struct GpuVendor {
     std::string_view model_prefixes = {};               // of models of this vendor, in any case
     std::string_view no_devices = {};                   // "none", "void"
     // What a sharing plugin calls an amount of a device's memory, a percentage of its memory, a
-    // percentage of its compute, and a number of devices to share. '*' stands for a model.
+    // percentage of its compute, and a number of devices to share. '*' is a model.
     std::string_view memory_resources = {};  // with what one of it is: "nvidia.com/gpumem=1Mi"
     std::string_view memory_percent_resources = {};
     std::string_view core_resources = {};
@@ -38,18 +38,19 @@ struct GpuVendor {
     friend auto operator<=>(const GpuVendor&, const GpuVendor&) = default;
 };
 
-// What the whole table holds. The rows' texts are owned by whoever made them.
+// What the whole table holds. Its maker owns the texts of the rows.
 struct GpuVendorTable {
     std::vector<GpuVendor> vendors;       // the first row is the default vendor
     std::string_view loader_environment;  // variables that load code into a process
 };
 
-// The table that the program was built with.
+// The table that the program was built with, and the one in use.
 const GpuVendorTable& built_in_gpu_vendors();
+const GpuVendorTable& gpu_vendor_table();
 // Replaces the table for the whole process; the texts must live as long. Only before the first
 // thread starts, and after problem_with() found nothing.
 void use_gpu_vendors(GpuVendorTable table);
-// The first problem of a table: no rows, a name that two vendors claim, ...; "" if it can be used.
+// The first problem of a table: no rows, a name of two vendors, ...; "" if it can be used.
 std::string problem_with(const GpuVendorTable& table);
 
 // Why a job may not set this variable: it chooses devices, or loads code into every process.

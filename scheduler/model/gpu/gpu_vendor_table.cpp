@@ -144,6 +144,8 @@ const GpuVendorTable& built_in_gpu_vendors() {
     return built_in;
 }
 
+const GpuVendorTable& gpu_vendor_table() { return table(); }
+
 void use_gpu_vendors(GpuVendorTable other) { table() = std::move(other); }
 
 std::span<const GpuVendor> gpu_vendors() { return table().vendors; }

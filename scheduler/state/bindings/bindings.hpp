@@ -53,7 +53,7 @@ public:
     void follow_facts(PodId id);  // a new pod, or one whose facts changed
     void nominate(PodId id);      // other pods are evicted for it
     void withdraw_nomination(PodId id);
-    void begin_seat(PodId id);  // it holds room for a paused job
+    void begin_seat(PodId id);                       // it holds room for a paused job
     void delete_pod(PodId id, EffectList& effects);  // its gang is rolled back
 
 private:

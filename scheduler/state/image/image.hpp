@@ -24,9 +24,9 @@
 
 namespace gpuctl {
 
-// Enumerations of rows, by name in the layouts of files.
+// Enumerations of rows, by name in the layouts of files. The last but one is `nominated`.
 inline std::vector<std::string_view> archive_enumerators(BindState) {
-    return {"foreign", "waiting", "assumed", "bound", "done", "claimed", "seat"};  // claimed: nominated
+    return {"foreign", "waiting", "assumed", "bound", "done", "claimed", "seat"};
 }
 BOOST_DESCRIBE_ENUM(EvictionState, none, asked, postponed, accepted)
 BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)

@@ -74,11 +74,11 @@ BOOST_DESCRIBE_ENUM(PausePhase, active, paused, resuming)
 
 struct PauseRow {
     PausePhase phase = PausePhase::active;
-    bool releases = false;         // it keeps no room
-    Instant since;                 // when it was paused or resumed
-    Instant seats_until;           // a resumed job keeps its seats until then
-    bool was_seen = false;         // the watch has shown its object without pods
-    std::int64_t seats_lost = 0;   // with their nodes
+    bool releases = false;                // it keeps no room
+    Instant since;                        // when it was paused or resumed
+    Instant seats_until;                  // a resumed job keeps its seats until then
+    bool was_seen = false;                // the watch has shown its object without pods
+    std::int64_t seats_lost = 0;          // with their nodes
     std::vector<std::string> nodes_lost;  // where these were, sorted
     friend bool operator==(const PauseRow&, const PauseRow&) = default;
 };

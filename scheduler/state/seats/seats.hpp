@@ -29,7 +29,7 @@ public:
     // Another client lets the object have pods, or none: the cluster decides.
     void note_workload(JobId id, const WorkloadFacts& facts);
     void undo(JobId id, bool was_paused);  // the cluster refused the change
-    void forget(JobId id);  // it is deleted, or its object is gone: its seats, too
+    void forget(JobId id);                 // it is deleted, or its object is gone: its seats, too
     // The room of a pod that is about to release it, if its job keeps that; otherwise no node.
     [[nodiscard]] Placement kept_of(PodId pod) const;
     void lose_seats_on(NodeId node);  // the node is gone

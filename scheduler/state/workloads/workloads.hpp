@@ -34,8 +34,6 @@ public:
     // of an effect of an earlier term, which may have been carried out
     void forget_answer(JobId id);
     void note_resize(JobId id, std::string message);
-    // Whether the engine would accept the change (changes.cpp).
-    [[nodiscard]] Result<bool> check_change(const JobUpdated& event) const;
     void restore_state(JobId id, const FinishedJob& past, Key<Retention>);  // of a summarized job
 
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }

@@ -87,7 +87,8 @@ TEST(Listing, mistakes_are_refused_before_any_request) {
         const auto outcome = server.run(words);
         EXPECT_EQ(outcome.exit_code, 2) << flags[0];
         EXPECT_EQ(outcome.request_line, "") << flags[0];
-        EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+        const std::string said = outcome.out + outcome.err;  // of a document on stdout
+        EXPECT_NE(said.find(says), std::string::npos) << said;
     }
 }
 
@@ -106,6 +107,8 @@ TEST(Listing, jobs_are_selected_by_the_labels_that_gpuctl_gives_them) {
     EXPECT_EQ(out_of({"get", "jobs", "-l", "runwhere.ai/priority=high", "-o", "name"}, jobs),
               "job/t/x\n");
     EXPECT_EQ(out_of({"get", "jobs", "-l", "runwhere.ai/pool notin (a)", "-o", "name"}, jobs),
+              "job/t/y\n");
+    EXPECT_EQ(out_of({"get", "jobs", "-l", "priority!=high,pool", "-o", "name"}, jobs),
               "job/t/y\n");
     CannedServer server{200, kJson, jobs};
     const auto outcome = server.run({"get", "nodes", "-l", "zone=a"});

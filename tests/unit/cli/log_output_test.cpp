@@ -1,6 +1,6 @@
 // The output of a followed log: on a terminal, and in a pipe.
 
-#include "cli/commands/log_output.hpp"
+#include "cli/logs/log_output.hpp"
 
 #include <gtest/gtest.h>
 

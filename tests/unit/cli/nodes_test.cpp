@@ -1,6 +1,6 @@
 // The commands about nodes and their labels.
 
-#include "cli/commands/nodes.hpp"
+#include "cli/nodes/nodes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/archive/unpack.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/sessions/commands.hpp"
 
 namespace gpuctl::cli {
 namespace {

@@ -68,15 +68,18 @@ TEST(UsageError, of_a_kind_names_similar_kinds_or_all_of_them) {
         {{"get", "poolz"},
          "`gpuctl get` has no kind `poolz`; did you mean `pools`? See `gpuctl get --help`."},
         {{"get", "pds"},
-         "`gpuctl get` has no kind `pds`, only jobs, pools, nodes or queues. See `gpuctl get "
+         "`gpuctl get` has no kind `pds`, only jobs, pools, nodes, queues, events or notebook. See "
+         "`gpuctl get "
          "--help`."},
         {{"get", "pods"},
          "`gpuctl get` has no kind `pods`; did you mean `gpuctl get jobs`? See `gpuctl get "
          "--help`."},
         {{"get"},
-         "`gpuctl get` needs one of jobs, pools, nodes or queues. See `gpuctl get --help`."},
+         "`gpuctl get` needs one of jobs, pools, nodes, queues, events or notebook. See `gpuctl "
+         "get --help`."},
         {{"get", "--pool", "a"},
-         "`gpuctl get` needs one of jobs, pools, nodes or queues before --pool. See `gpuctl get "
+         "`gpuctl get` needs one of jobs, pools, nodes, queues, events or notebook before --pool. "
+         "See `gpuctl get "
          "--help`."},
         {{"describe", "pod", "a"},
          "`gpuctl describe` has no kind `pod`, only job, pool or node. See `gpuctl describe "

@@ -171,6 +171,36 @@ TEST(Acceptance, K2_K3_unknown_nodes_and_nodes_of_other_pools_are_refused_whole)
     Daemon{quick_config(directory.path())}.run(refuse_pools);
 }
 
+aio::Task<void> move_nodes(Daemon& daemon) {
+    net::HttpResponse made = co_await send_json(daemon, "POST", "/pools",
+                                                R"({"name":"a","nodes":["plain-0","plain-1"]})");
+    EXPECT_EQ(made.status, 201) << made.body;
+    net::HttpResponse other = co_await send_json(daemon, "POST", "/pools", R"({"name":"b"})");
+    EXPECT_EQ(other.status, 201) << other.body;
+    net::HttpResponse refused =
+        co_await send_json(daemon, "POST", "/nodes/plain-0/pools", R"({"pool":"b"})");
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    net::HttpResponse moved =
+        co_await send_json(daemon, "POST", "/nodes/plain-0/pools", R"({"pool":"b","move":true})");
+    EXPECT_EQ(moved.status, 200) << moved.body;
+    const json a = co_await read_of(daemon, "/pools/a");
+    EXPECT_EQ(a["namedNodes"], json::array({"plain-1"}));
+    const json b = co_await read_of(daemon, "/pools/b");
+    EXPECT_EQ(b["namedNodes"], json::array({"plain-0"}));
+    EXPECT_EQ(b["nodes"], json::array({"plain-0"}));
+    co_await delete_object(daemon, "/nodes/plain-0/pools/b", 200);
+    const json empty = co_await read_of(daemon, "/pools/b");
+    EXPECT_EQ(empty["namedNodes"], json::array());
+    EXPECT_EQ(empty["nodes"], json::array());
+    const json node = co_await read_of(daemon, "/nodes/plain-0");
+    EXPECT_EQ(node["pool"], "default");
+}
+
+TEST(PolicyApi, a_node_that_is_moved_is_moved_in_the_pools_that_name_it) {
+    const TempDir directory;
+    Daemon{three_plain_nodes(directory.path())}.run(move_nodes);
+}
+
 aio::Task<void> delete_used_pool(Daemon& daemon) {
     net::HttpResponse made =
         co_await send_json(daemon, "POST", "/pools", R"({"name":"infer","nodes":["plain-0"]})");
@@ -300,8 +330,11 @@ aio::Task<void> use_queues(Daemon& daemon) {
     EXPECT_NE(parsed(more)["message"].get<std::string>().find("more than its own 4"),
               std::string::npos);
     co_await delete_object(daemon, "/queues/research?pool=training", 409, "Conflict");
-    co_await delete_object(daemon, "/queues/llm?pool=training", 200);
-    co_await delete_object(daemon, "/queues/research?pool=training", 200);
+    net::HttpResponse gone =
+        co_await send_yaml(daemon, "/policy?mode=delete",
+                           "kind: queue\nqueue: {name: research, pool: training}\n---\n"
+                           "kind: queue\nqueue: {name: llm, pool: training}\n");
+    EXPECT_EQ(gone.status, 200) << "in any order: " << gone.body;
     net::HttpResponse none = co_await daemon.get("/api/v1/queues/llm?pool=training");
     EXPECT_EQ(error_code(none), "QueueNotFound");
 }

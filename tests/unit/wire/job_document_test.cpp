@@ -110,7 +110,8 @@ resources:
         "3:3 /job/name job.name \"Bad_Name\" has a 'B' in it; use lower-case letters, digits "
         "and hyphens\n"
         "4:3 /job/priority job.priority must be high, medium or low, not \"urgent\"\n"
-        "5:1 /environment environment.image is missing\n"
+        "5:1 /environment environment.image is missing; write, for example, image: "
+        "registry.example.com/team/train:v1\n"
         "6:3 /environment/command environment.command must be a list, for example "
         "[\"python\", \"train.py\"]\n"
         "8:3 /resources/gpu resources.gpu \"1.5\" is not a GPU request: at character 2 "
@@ -136,8 +137,7 @@ TEST(JobDocument, a_refusal_opens_with_an_error_and_counts_no_warning) {
     EXPECT_EQ(decoded.error().details.size(), 1u) << joined(decoded.error().details);
     EXPECT_TRUE(holds(decoded.error().message, "must be absolute")) << decoded.error().message;
     EXPECT_FALSE(holds(decoded.error().message, "more)")) << decoded.error().message;
-    EXPECT_TRUE(holds(joined(warnings), "job.epochs is accepted, but not used yet"));
-    EXPECT_TRUE(holds(joined(warnings), "model is accepted, but not used yet"));
+    EXPECT_TRUE(holds(joined(warnings), "model is not used: it is for kind inference"));
 }
 
 TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_strict) {
@@ -163,24 +163,27 @@ TEST(JobDocument, a_number_of_gpus_out_of_range_is_refused_with_the_range) {
     }
 }
 
-TEST(JobDocument, keys_of_later_features_are_accepted_with_a_warning) {
+TEST(JobDocument, keys_that_do_nothing_for_the_job_are_accepted_with_a_warning) {
     const std::string warnings = warnings_of(R"(
 kind: training
 job: {name: a, epochs: 3, batch_size: 8}
 environment: {image: i}
 resources: {cpu: 1, memory: 1Gi, gpu: 1, gpuShare: 2Gi}
-model: {source: x}
 output: {resume_from_checkpoint: true}
-autoscaling: {enabled: true}
 service: {port: 80}
 )");
-    for (const char* key : {"job.epochs", "job.batchSize", "model", "output", "autoscaling"}) {
-        EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
-    }
+    EXPECT_TRUE(
+        holds(warnings, "output.resumeFromCheckpoint is stored with the job and not acted on yet"));
     EXPECT_TRUE(holds(
         warnings, "gpuShare is not used: it applies only when resources.gpu is a part of one GPU"));
     EXPECT_TRUE(holds(warnings, "service is not used: a training job has no Service"));
     EXPECT_TRUE(holds(problems_of(with_job("{name: a, epochs: 0}")), "job.epochs must be"));
+}
+
+TEST(Acceptance, B13_gpuShare_without_gpu_is_a_warning_and_requests_no_gpu) {
+    const std::string text = with_resources("{cpu: 1, memory: 1Gi, gpuShare: 2Gi}");
+    EXPECT_EQ(spec_of(text).gpu, GpuRequest{});
+    EXPECT_TRUE(holds(warnings_of(text), "gpuShare is not used: the job requests no GPU"));
 }
 
 TEST(JobDocument, a_job_declares_its_cost_of_preemption) {
@@ -196,8 +199,8 @@ TEST(JobDocument, names_follow_the_rule_of_their_kind) {
         Sections sections{.kind = kind, .job = "{name: " + std::string(length, 'a') + "}"};
         return problems_of(sections.text());
     };
-    EXPECT_EQ(name("training", 61), "");
-    EXPECT_TRUE(holds(name("training", 62), "has 62 characters; at most 61"));
+    EXPECT_EQ(name("training", 63), "");
+    EXPECT_TRUE(holds(name("training", 64), "has 64 characters; at most 63"));
     EXPECT_EQ(name("inference", 59), "");
     EXPECT_TRUE(holds(name("inference", 60), "at most 59"));
     EXPECT_EQ(name("compute", 59), "");
@@ -253,8 +256,8 @@ TEST(JobDocument, a_name_leaves_room_for_the_index_of_the_last_rank) {
         sections.resources = "{cpu: 1, memory: 1Gi, nodeCount: " + std::to_string(ranks) + "}";
         return problems_of(sections.text());
     };
-    EXPECT_EQ(problems(61, 1), "") << "aaa-0 has 63 characters";
-    EXPECT_TRUE(holds(problems(62, 1), "at most 61"));
+    EXPECT_EQ(problems(63, 1), "") << "one rank needs no index";
+    EXPECT_TRUE(holds(problems(62, 2), "with 2 ranks at most 59"));
     EXPECT_EQ(problems(59, 10), "") << "svc-aaa has 63 characters";
     EXPECT_TRUE(holds(problems(60, 10), "with 10 ranks at most 59"));
     EXPECT_EQ(problems(57, 10'000), "") << "aaa-9999 has 62 characters";

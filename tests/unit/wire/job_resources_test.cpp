@@ -193,7 +193,7 @@ TEST(JobDocument, a_part_of_a_gpu_is_requested_by_its_memory) {
     EXPECT_EQ(whole.mode, GpuMode::exclusive);
     EXPECT_EQ(whole.count, 1);
     const std::pair<const char*, const char*> refused[] = {
-        {"gpuShare: 20Gi", "name a model such as A100-80G"},
+        {"gpu: '20Gi,0.1'", "name a model such as A100-80G"},
         {"gpuShare: 20Gi, gpuType: warp-9", "the name \"warp-9\" does not say"},
         {"gpuShare: 100Gi, gpuType: A100-80G", "a GPU \"A100-80G\" has 80Gi"},
         {"gpuShare: 0, gpuType: A100-80G", "must be an amount of GPU memory"},

@@ -98,6 +98,28 @@ void fill_storage(JobSpec& spec) {
     }
 }
 
+void fill_extras(JobSpec& spec) {
+    JobExtras& extras = spec.extras;
+    if (*rc::gen::arbitrary<bool>()) extras.labels = {{"team", "a"}, {"example.com/x", ""}};
+    if (*rc::gen::arbitrary<bool>()) extras.annotations = {{"example.com/note", any_text()}};
+    if (spec.kind == JobKind::training) {
+        extras.epochs = *rc::gen::inRange(0, 100);
+        extras.batch_size = *rc::gen::inRange(0, 100);
+        extras.resume_from_checkpoint = *rc::gen::arbitrary<bool>();
+    }
+    if (spec.kind != JobKind::inference) return;
+    extras.has_autoscaling = *rc::gen::arbitrary<bool>();
+    if (extras.has_autoscaling) {
+        extras.autoscaling = {*rc::gen::arbitrary<bool>(), *rc::gen::inRange(1, 5),
+                              *rc::gen::inRange(5, 10),    *rc::gen::inRange(0, 101),
+                              *rc::gen::inRange(0, 101),   *rc::gen::inRange(1, 101)};
+    }
+    if (*rc::gen::arbitrary<bool>()) {
+        extras.model = {"hub", "llama3", *rc::gen::element<std::string>("", "v2"), "gguf",
+                        *rc::gen::arbitrary<bool>()};
+    }
+}
+
 JobSpec any_job() {
     JobSpec spec;
     spec.kind = *rc::gen::element(JobKind::training, JobKind::inference, JobKind::notebook,
@@ -137,6 +159,7 @@ JobSpec any_job() {
     if (spec.gpu.mode != GpuMode::fraction) {  // of which it becomes a part
         spec.gpu_share = *rc::gen::element<std::string>("", "2Gi");
     }
+    fill_extras(spec);
     spec.cpu = CpuMilli{*rc::gen::inRange<std::int64_t>(1, 100'000'000)};
     spec.memory = Bytes{*rc::gen::inRange<std::int64_t>(1 << 20, 1ll << 50)};
     fill_ranks(spec);

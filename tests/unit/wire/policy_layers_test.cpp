@@ -92,16 +92,19 @@ TEST(PolicyLayers, objects_add_pools_queues_and_quotas_with_the_named_policy_of_
 }
 
 TEST(PolicyLayers, a_name_in_both_layers_is_refused_with_the_place_in_the_file) {
-    EXPECT_NE(layers_refusal(kFile, "kind: pool\nname: train\n").find("pool train is in gpuctld.yaml:5:"),
-              std::string::npos);
-    EXPECT_NE(layers_refusal(kFile, "kind: quota\nquota: {name: q}\nnamespace: {team-a: {gpu: 1}}\n")
-                  .find("the quota of namespace team-a is in gpuctld.yaml:8:"),
-              std::string::npos);
+    EXPECT_NE(
+        layers_refusal(kFile, "kind: pool\nname: train\n").find("pool train is in gpuctld.yaml:5:"),
+        std::string::npos);
+    EXPECT_NE(
+        layers_refusal(kFile, "kind: quota\nquota: {name: q}\nnamespace: {team-a: {gpu: 1}}\n")
+            .find("the quota of namespace team-a is in gpuctld.yaml:8:"),
+        std::string::npos);
     EXPECT_NE(layers_refusal(kFile, "kind: queue\nqueue: {name: llm, pool: train}\n")
                   .find("queue llm of pool train is in gpuctld.yaml:6:"),
               std::string::npos);
-    EXPECT_NE(layers_refusal(kFile, "kind: pool\nname: default\n").find("pool default is in the config"),
-              std::string::npos);
+    EXPECT_NE(
+        layers_refusal(kFile, "kind: pool\nname: default\n").find("pool default is in the config"),
+        std::string::npos);
 }
 
 TEST(PolicyLayers, queues_and_nodes_that_do_not_fit_are_refused_by_name) {

@@ -192,6 +192,38 @@ std::string variable(const OrderedJson& pod, const std::string& name) {
     return "(absent)";
 }
 
+TEST(Workload, labels_and_annotations_of_the_document_are_on_all_objects_and_ours_are_preferred) {
+    JobRecord record = job(JobKind::inference, "chat");
+    record.spec.description = "ours";
+    record.spec.extras.labels = {{"team", "search"}, {"app", "theirs"}};
+    record.spec.extras.annotations = {{"example.com/ticket", "OPS-17"}};
+    const auto body = OrderedJson::parse(workload_body(record, {}).value());
+    const auto service = OrderedJson::parse(service_body(record, {}, "uid"));
+    const auto& pods = body["spec"]["template"]["metadata"];
+    for (const auto* metadata : {&body["metadata"], &pods, &service["metadata"]}) {
+        EXPECT_EQ((*metadata)["labels"]["team"], "search") << metadata->dump();
+        EXPECT_EQ((*metadata)["annotations"]["example.com/ticket"], "OPS-17") << metadata->dump();
+        EXPECT_EQ((*metadata)["annotations"]["runwhere.ai/description"], "ours");
+    }
+    EXPECT_EQ(pods["labels"]["app"], "chat");
+}
+
+TEST(Acceptance, A5_a_training_job_with_63_characters_in_its_name_is_a_job_without_an_index) {
+    JobRecord record = job(JobKind::training, std::string(63, 'a'));
+    ask_for_gpus(record, 2);
+    const auto body = OrderedJson::parse(workload_body(record, {}).value());
+    EXPECT_EQ(body["spec"]["completionMode"], "NonIndexed");
+    for (const auto& variable : body["spec"]["template"]["spec"]["containers"][0]["env"]) {
+        if (variable["name"] == "RANK") {
+            EXPECT_EQ(variable["value"], "0");
+        }
+        EXPECT_EQ(variable.dump().find("completion-index"), std::string::npos) << variable.dump();
+    }
+    record.spec.key.name.resize(61);
+    const auto indexed = OrderedJson::parse(workload_body(record, {}).value());
+    EXPECT_EQ(indexed["spec"]["completionMode"], "Indexed");
+}
+
 TEST(Workload, a_users_own_environment_is_never_overwritten) {
     const OrderedJson pod = pod_of(single_training());
     EXPECT_EQ(variable(pod, "MASTER_PORT"), "1234");

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/job_state.hpp"
+#include "cli/jobs/job_state.hpp"
 #include "text/duration.hpp"
 
 namespace gpuctl::cli {

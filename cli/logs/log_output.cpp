@@ -1,4 +1,4 @@
-#include "cli/commands/log_output.hpp"
+#include "cli/logs/log_output.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/sessions/commands.hpp"
 #include "net/http/http_types.hpp"
 
 namespace gpuctl::cli {

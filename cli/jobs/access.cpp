@@ -1,6 +1,6 @@
 // How to reach a job that serves: the block of `describe` and `create`, and `get notebook`.
 
-#include "cli/commands/access.hpp"
+#include "cli/jobs/access.hpp"
 
 #include <iostream>
 #include <regex>

@@ -13,7 +13,7 @@
 #include "aio/task_group.hpp"
 #include "cli/archive/unpack.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/sessions/commands.hpp"
 #include "cli/sessions/pod_session.hpp"
 
 namespace gpuctl::cli {

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/job_state.hpp"
+#include "cli/jobs/job_state.hpp"
 
 namespace gpuctl::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "aio/task_group.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/sessions.hpp"
+#include "cli/sessions/commands.hpp"
 #include "cli/sessions/pod_session.hpp"
 #include "net/transport/listener.hpp"
 

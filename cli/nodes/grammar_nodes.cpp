@@ -1,4 +1,4 @@
-#include "cli/grammar_nodes.hpp"
+#include "cli/nodes/grammar_nodes.hpp"
 
 #include <cstdint>
 

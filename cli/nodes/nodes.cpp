@@ -1,4 +1,4 @@
-#include "cli/commands/nodes.hpp"
+#include "cli/nodes/nodes.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -153,7 +153,8 @@ aio::Task<int> get_labels_of_node(Connection& connection, NodeOptions options) {
     const std::string& node = options.nodes.front();
     const std::string rest =
         "/labels" + (options.key.empty() ? "" : "/" + net::percent_encode(options.key));
-    const Result<Reply> reply = co_await connection.get(path_of(node, rest));
+    const std::string target = path_of(node, rest);
+    const Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
     const bool is_one = !options.key.empty();
     const Json of_one = reply->body.value("label", Json::object());

@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/log_output.hpp"
+#include "cli/logs/log_output.hpp"
 #include "text/screen_line.hpp"
 #include "wire/log_limits.hpp"
 

@@ -6,7 +6,7 @@
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_explain_yaml.hpp"
-#include "cli/grammar_policy.hpp"
+#include "cli/policy/grammar_policy.hpp"
 #include "cli/grammar_sessions.hpp"
 #include "cli/nodes/grammar_nodes.hpp"
 #include "cli/usage_error.hpp"

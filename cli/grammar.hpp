@@ -9,8 +9,8 @@
 
 #include "cli/client/client.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/policy.hpp"
 #include "cli/nodes/nodes.hpp"
+#include "cli/policy/policy.hpp"
 #include "cli/sessions/commands.hpp"
 
 namespace gpuctl::cli {

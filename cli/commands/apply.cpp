@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 

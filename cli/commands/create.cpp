@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "cli/commands/policy.hpp"
 #include "cli/jobs/access.hpp"
+#include "cli/policy/policy.hpp"
 #include "wire/job/job_document.hpp"
 #include "wire/problem.hpp"
 

@@ -2,8 +2,8 @@
 #include <iostream>
 #include <utility>
 
-#include "cli/commands/policy.hpp"
 #include "cli/jobs/job_state.hpp"
+#include "cli/policy/policy.hpp"
 #include "text/duration.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"

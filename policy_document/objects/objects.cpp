@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy_document/objects/object_readers.hpp"
+#include "policy_document/refusal.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 Error not_valid(std::vector<Detail> details, PolicyKind kind) {
+    name_keys(details);
     const Detail first = details.front();
     std::string message = "the " + std::string{to_string(kind)} + " document: ";
     if (first.place.line > 0) {

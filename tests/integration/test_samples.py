@@ -39,6 +39,8 @@ def samples():
 class Samples:
     """Mixed into one class per kind of cluster; needs `daemon` and `namespace`."""
 
+    MADE_HERE = ()  # of the broken originals: what this cluster takes as it is
+
     def row(self, sample):
         namespace = sample.namespace or self.namespace
         return next((row for row in self.daemon.items(f"/api/v1/jobs?namespace={namespace}&pageSize=100")
@@ -118,7 +120,9 @@ class Samples:
         files = sorted(BROKEN.glob("*.yaml"))
         self.assertGreaterEqual(len(files), 3, f"{BROKEN} holds the broken originals")
         for file in files:
-            with self.subTest(file=file.name):  # pools, quotas and request bodies are no jobs, and the error says so
+            if file.name in self.MADE_HERE:
+                continue
+            with self.subTest(file=file.name):
                 answer = self.daemon.gpuctl("create", "-f", str(file), check=False, namespace=self.namespace)
                 self.assertNotEqual(answer.returncode, 0, answer.stdout)
                 self.assertIn(file.name, answer.stderr)
@@ -128,11 +132,24 @@ class Samples:
 class SamplesEmbedded(Samples, unittest.TestCase):
     """With the example configuration exactly as it is shipped, but for port and journal."""
 
+    MADE_HERE = ("quota.yaml",)
+
     @classmethod
     def setUpClass(cls):
         cls.namespace = "default"
         cls.daemon = Daemon(text=(EXAMPLES / "gpuctld.yaml").read_text() + PLACE).start()
         cls.addClassCleanup(cls.daemon.stop)
+
+    def test_the_original_quota_becomes_one_of_each_of_its_namespaces(self):
+        file = str(BROKEN / "quota.yaml")
+        self.daemon.gpuctl("create", "-f", file)
+        quotas = {row["namespace"]: row["hard"]["gpu"] for row in self.daemon.items("/api/v1/quotas")}
+        self.assertEqual({name: quotas.get(name) for name in ("elon-musk", "sam-altman")}, {"elon-musk": "4", "sam-altman": "4"})
+        again = self.daemon.gpuctl("create", "-f", file, check=False)
+        self.assertEqual(again.returncode, 4, again.stderr)
+        self.assertIn("quota.yaml", again.stderr)
+        self.daemon.gpuctl("delete", "-f", file, "--force")
+        self.assertNotIn("elon-musk", [row["namespace"] for row in self.daemon.items("/api/v1/quotas")])
 
 
 class SamplesOnTheApiServer(Samples, unittest.TestCase):

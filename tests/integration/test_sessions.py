@@ -15,6 +15,7 @@ import unittest
 from support import BINARIES, RUNNING_S, Daemon, create_pod, delete_namespace_pods, pod, shared_testbed, unique, wait_for
 
 TIMEOUT_S = 60
+ENVIRONMENT = {**os.environ, "GPUCTL_CONFIG": "/dev/null", "NO_COLOR": "1"}
 
 
 class Sessions(unittest.TestCase):
@@ -40,8 +41,17 @@ class Sessions(unittest.TestCase):
 
     def gpuctl(self, *words, stdin=None):
         return subprocess.run(self.command(*words), capture_output=True, check=False, timeout=TIMEOUT_S, input=stdin,
-                              stdin=None if stdin is not None else subprocess.DEVNULL,
-                              env={**os.environ, "GPUCTL_CONFIG": "/dev/null", "NO_COLOR": "1"})
+                              stdin=None if stdin is not None else subprocess.DEVNULL, env=ENVIRONMENT)
+
+    def start(self, *words, **streams):
+        """A command that runs on; it is killed with the test, or when it has taken too long, which ends every read of it."""
+        running = subprocess.Popen(self.command(*words), env=ENVIRONMENT, **streams)
+        late = threading.Timer(TIMEOUT_S, running.kill)
+        late.start()
+        self.addCleanup(late.cancel)
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)
+        return running
 
     def test_exec_shows_both_streams(self):
         done = self.gpuctl("exec", "speaker", "--", "sh", "-c", "echo out; echo 'err or' >&2")
@@ -68,8 +78,8 @@ class Sessions(unittest.TestCase):
     def test_exec_with_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
-        running = subprocess.Popen(self.command("exec", "speaker", "-it", "--", "sh", "-c", "test -t 0 && echo is-a-terminal"),
-                                   stdin=theirs, stdout=theirs, stderr=theirs)
+        running = self.start("exec", "speaker", "-it", "--", "sh", "-c", "test -t 0 && echo is-a-terminal",
+                             stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
         shown = b""
         end = time.monotonic() + TIMEOUT_S
@@ -82,9 +92,7 @@ class Sessions(unittest.TestCase):
         self.assertIn(b"is-a-terminal", shown)
 
     def test_attach_shows_what_is_written_from_now_on(self):
-        running = subprocess.Popen(self.command("attach", "speaker"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(running.communicate)
-        self.addCleanup(running.kill)
+        running = self.start("attach", "speaker", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         stop = threading.Event()
         self.addCleanup(stop.set)
 
@@ -143,9 +151,7 @@ class Sessions(unittest.TestCase):
                         connection.sendall(data)
 
         threading.Thread(target=echo, daemon=True).start()
-        running = subprocess.Popen(self.command("port-forward", "speaker", ":80"), stdout=subprocess.PIPE, text=True)
-        self.addCleanup(running.communicate)
-        self.addCleanup(running.kill)
+        running = self.start("port-forward", "speaker", ":80", stdout=subprocess.PIPE, text=True)
         first = running.stdout.readline()
         self.assertRegex(first, r"^Forwarding from 127.0.0.1:\d+ to port 80$")
         port = int(first.split(":")[1].split()[0])

@@ -8,10 +8,8 @@ import pathlib
 import time
 import unittest
 
-from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, create_volume, delete_namespace_pods, pod,
-                     shared_testbed, unique, wait_for)
-from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, delete_namespace_pods, pod,
-                     shared_testbed, unique, wait_for)
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, WebSocket, bound, create_pod, create_volume, delete_namespace_pods,
+                     pod, shared_testbed, unique, wait_for)
 from testbed import read_audit_log
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
@@ -32,6 +30,7 @@ def wanted_by(event):
     return reference.get("apiGroup", ""), resource, event["verb"]
 
 
+SESSIONS = ("exec?command=true&", "attach?", "portforward?port=80&")
 # An event is counted once more 45 minutes after it was made.
 TOO_SLOW_FOR_A_TEST = {("events.k8s.io", "events", "patch")}
 
@@ -61,6 +60,10 @@ class Rights(unittest.TestCase):
         """The requests of gpuctld to this API server and, in a run with several workers, to those of the other workers."""
         other_logs = [pathlib.Path(log) for log in os.environ.get("GPUCTL_AUDIT_LOGS", "").split(os.pathsep) if log]
         return self.bed.audit_events(USER) + [event for log in other_logs for event in read_audit_log(log, USER)]
+
+    def subresources(self, since):
+        """Of the requests of gpuctld to this API server that the audit log has from that byte on."""
+        return {event["objectRef"].get("subresource") for event in self.bed.audit_events(USER, since) if event.get("objectRef")}
 
     def granted(self):
         """(group, resource, verb) of every rule bound to gpuctld's service account, anywhere."""
@@ -117,9 +120,13 @@ class Rights(unittest.TestCase):
                 wait_for(lambda: self.daemon.job(name, self.namespace).get("status") == "Running", RUNNING_S,
                          lambda: f"{name} runs: {self.daemon.job(name, self.namespace)}", every_s=0.2)
                 self.assertTrue(self.daemon.get(f"/api/v1/jobs/{name}/logs?namespace={self.namespace}")["logs"])
-                for session in ("exec?command=true&", "attach?", "portforward?port=80&"):
-                    # The request to the API server is sent although the client leaves at once.
-                    WebSocket(self.daemon.port, f"/api/v1/jobs/{name}/{session}namespace={self.namespace}").close()
+                began = self.bed.audit_size()
+                sockets = [WebSocket(self.daemon.port, f"/api/v1/jobs/{name}/{session}namespace={self.namespace}")
+                           for session in SESSIONS]
+                wait_for(lambda began=began: {one.partition("?")[0] for one in SESSIONS} <= self.subresources(began), BOUND_S,
+                         lambda began=began: f"the sessions reach the API server, so far {self.subresources(began)}", every_s=0.2)
+                for socket in sockets:
+                    socket.close()
                 self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0], 200)
                 wait_for(lambda: self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0] == 404,
                          RUNNING_S, f"{name} is gone", every_s=0.2)

@@ -217,6 +217,7 @@ Result<JobBody> read_patch(Services& services, const Call& call, const JobSpec& 
     options.default_namespace = before.key.namespace_name;
     options.host_path_roots = services.settings.host_path_roots;
     options.gpu_replicas = services.settings.gpu_replicas;
+    options.was_accepted = true;  // none of the fields above is a variable or a label
     Result<wire::DecodedJob> decoded = wire::decode_job(*parsed, options, &warnings);
     if (!decoded) return decoded.error();
     warnings = std::move(decoded->warnings);

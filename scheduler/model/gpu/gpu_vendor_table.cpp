@@ -19,7 +19,7 @@ constexpr auto kVendors = std::to_array<GpuVendor>({
      .visible_devices_environment = "NVIDIA_VISIBLE_DEVICES",
      .shared_resource = "nvidia.com/gpu.shared",
      .no_devices = "none",
-     .memory_resources = "nvidia.com/gpumem=1Mi aliyun.com/gpu-mem=1Gi",
+     .memory_resources = "aliyun.com/gpu-mem=1Gi nvidia.com/gpumem=1Mi",
      .memory_percent_resources = "nvidia.com/gpumem-percentage",
      .core_resources = "nvidia.com/gpucores",
      .device_environment = "CUDA_VISIBLE_DEVICES NVIDIA_VISIBLE_DEVICES",

@@ -18,7 +18,10 @@ using nlohmann::json;
 class Typed {
 public:
     explicit Typed(const std::string& text) : text_(text), before_(std::cin.rdbuf(text_.rdbuf())) {}
-    ~Typed() { std::cin.rdbuf(before_); }
+    ~Typed() {
+        std::cin.rdbuf(before_);
+        std::cin.clear();
+    }
     Typed(const Typed&) = delete;
     Typed& operator=(const Typed&) = delete;
 
@@ -150,10 +153,12 @@ TEST(PolicyCommands, a_file_is_sent_whole_with_its_line_numbers_before_its_jobs)
 TEST(PolicyCommands, jobs_of_a_file_are_not_sent_if_its_pools_are_refused) {
     CannedServer server{409, "application/problem+json",
                         R"({"error":"ManagedByFile","message":"create pool p: it is in a file"})"};
-    const auto outcome = server.run(
-        {"create", "-f", file_with("kind: pool\npool: {name: p}\n---\nkind: training\n")});
+    const std::string file = file_with("kind: pool\npool: {name: p}\n---\nkind: training\n");
+    const auto outcome = server.run({"create", "-f", file});
     EXPECT_EQ(outcome.exit_code, 4);
     EXPECT_EQ(outcome.request_lines.size(), 1u);
+    EXPECT_NE(outcome.err.find(file + ": create pool p: it is in a file"), std::string::npos)
+        << outcome.err;
 }
 
 TEST(PolicyCommands, query_pools_is_get_pools) {

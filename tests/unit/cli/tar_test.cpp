@@ -179,7 +179,7 @@ TEST(Tar, pax_names_and_sizes_win_over_the_header) {
                       },
                       [](std::string_view) -> Result<void> { return {}; },
                       []() -> Result<void> { return {}; }}};
-    const std::string line = "18 path=data/other\n";
+    const std::string line = "19 path=data/other\n";
     std::string extension = tar_header(tar_entry(TarKind::file, "pax", line.size()));
     extension[156] = 'x';
     // The type is part of the checksum.

@@ -63,27 +63,25 @@ TEST(UsageError, of_a_command_names_similar_commands) {
     });
 }
 
+const std::string kKinds =
+    "jobs, pools, nodes, queues, events, notebook, labels, node-labels, gpu-type, quotas or "
+    "namespaces";
+
 TEST(UsageError, of_a_kind_names_similar_kinds_or_all_of_them) {
     expect_refused({
         {{"get", "poolz"},
          "`gpuctl get` has no kind `poolz`; did you mean `pools`? See `gpuctl get --help`."},
         {{"get", "pds"},
-         "`gpuctl get` has no kind `pds`, only jobs, pools, nodes, queues, events or notebook. See "
-         "`gpuctl get "
-         "--help`."},
+         "`gpuctl get` has no kind `pds`, only " + kKinds + ". See `gpuctl get --help`."},
         {{"get", "pods"},
          "`gpuctl get` has no kind `pods`; did you mean `gpuctl get jobs`? See `gpuctl get "
          "--help`."},
-        {{"get"},
-         "`gpuctl get` needs one of jobs, pools, nodes, queues, events or notebook. See `gpuctl "
-         "get --help`."},
+        {{"get"}, "`gpuctl get` needs one of " + kKinds + ". See `gpuctl get --help`."},
         {{"get", "--pool", "a"},
-         "`gpuctl get` needs one of jobs, pools, nodes, queues, events or notebook before --pool. "
-         "See `gpuctl get "
-         "--help`."},
+         "`gpuctl get` needs one of " + kKinds + " before --pool. See `gpuctl get --help`."},
         {{"describe", "pod", "a"},
-         "`gpuctl describe` has no kind `pod`, only job, pool or node. See `gpuctl describe "
-         "--help`."},
+         "`gpuctl describe` has no kind `pod`, only job, pool, node, quota, namespace or "
+         "queue. See `gpuctl describe --help`."},
     });
 }
 

@@ -56,7 +56,8 @@ aio::Task<void> wait_for_disk_and_cluster(World& world) {
     EXPECT_TRUE(world.engine.offer(outcome_of(*sent_change(world), NodeChangeResult::changed)));
     const bool answered = co_await world.until([&] { return answer->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_TRUE(answer->value().has_value());
+    if (!answered) co_return;
+    EXPECT_TRUE(answer->value().has_value());
     const ClusterState& state = world.engine.state();
     EXPECT_EQ(state.node(state.nodes.find_node("node-0")).facts.labels.at("team"), "a")
         << "a read after the answer is fresh";
@@ -93,12 +94,14 @@ aio::Task<void> change_nothing(World& world) {
     world.journal.finish_syncs(Result<void>{});
     const bool answered = co_await world.until([&] { return same->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_TRUE(same->value().has_value());
+    if (!answered) co_return;
+    EXPECT_TRUE(same->value().has_value());
     EXPECT_EQ(sent_change(world), nullptr) << "no write";
     const Answer other = start_change(world, "b");
     const bool refused = co_await world.until([&] { return other->has_value(); });
     EXPECT_TRUE(refused);
-    if (refused) EXPECT_EQ(other->value().error().code, ErrorCode::LabelConflict);
+    if (!refused) co_return;
+    EXPECT_EQ(other->value().error().code, ErrorCode::LabelConflict);
     EXPECT_EQ(sent_change(world), nullptr);
 }
 

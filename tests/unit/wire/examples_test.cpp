@@ -175,7 +175,7 @@ TEST(Examples, every_broken_original_gets_a_message_that_says_what_to_change) {
          "line 22: node node1 is in pool inference-pool here and in pool train-pool at line 9; a "
          "node belongs to at most one pool"},
         // YAML reads a line that holds nothing but a TAB as empty.
-        {"pool-tab.yaml", "line 1: kind resource is not supported yet"},
+        {"pool-tab.yaml", "line 1: kind resource is no job: send it to /api/v1/pools"},
         {"pool.yaml",
          "line 1: kind pool is no job: send it to /api/v1/pools, as `gpuctl create -f` does"},
         {"quota.yaml",

@@ -16,7 +16,7 @@ struct Mistake {
 
 // What `gpuctl create` would print, as line:column message; of several documents the file's check
 // first.
-std::string answer_to(const std::string& text) {
+std::string printed_for(const std::string& text) {
     const auto line = [](const Error& error) {
         std::string all;
         for (const Detail& detail : error.details) {
@@ -40,7 +40,7 @@ std::string answer_to(const std::string& text) {
     return warnings;
 }
 
-const Mistake kMistakes[] = {
+const Mistake kTypicalMistakes[] = {
     {"a TAB", "kind: training\njob:\n\tname: a\n", 3, 1, {"a TAB cannot indent", "use spaces"}},
     {"a stray backtick",
      "kind: training\njob: {name: a}\nenvironment:\n  image: i\n  args: [a, b]`\n",
@@ -141,8 +141,8 @@ const Mistake kMistakes[] = {
 };
 
 TEST(FirstHour, each_of_the_typical_mistakes_gets_a_message_that_says_where_what_and_what_instead) {
-    for (const Mistake& mistake : kMistakes) {
-        const std::string answer = answer_to(mistake.text);
+    for (const Mistake& mistake : kTypicalMistakes) {
+        const std::string answer = printed_for(mistake.text);
         const std::string place =
             std::to_string(mistake.line) + ":" + std::to_string(mistake.column) + " ";
         EXPECT_TRUE(answer.starts_with(place)) << mistake.name << ": " << answer;

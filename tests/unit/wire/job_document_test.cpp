@@ -293,9 +293,9 @@ TEST(JobDocument, other_kinds_say_what_to_do_instead) {
         return std::string{to_string(decoded.error().code)} + ": " + decoded.error().message;
     };
     EXPECT_TRUE(holds(refusal("kind: pool\npool: {name: a}\n"),
-                      "UnsupportedKind: line 1: kind pool is not supported yet"));
-    EXPECT_TRUE(holds(refusal("kind: resource\n"), "is not supported yet"));
-    EXPECT_TRUE(holds(refusal("kind: quota\n"), "kind quota is not supported yet"));
+                      "UnsupportedKind: line 1: kind pool is no job: send it to /api/v1/pools"));
+    EXPECT_TRUE(holds(refusal("kind: resource\n"), "is no job"));
+    EXPECT_TRUE(holds(refusal("kind: quota\n"), "kind quota is no job: send it to /api/v1/quotas"));
     EXPECT_TRUE(holds(refusal("kind: trainning\n"), "did you mean training?"));
     EXPECT_TRUE(holds(refusal("kind: xyz\n"), "training, inference, notebook or compute"));
     EXPECT_TRUE(holds(refusal("apiVersion: v1\nkind: Pod\n"), "Kubernetes object"));

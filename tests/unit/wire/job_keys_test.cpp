@@ -9,14 +9,14 @@
 namespace gpuctl::wire {
 namespace {
 
-using Json = nlohmann::json;
+using KeyJson = nlohmann::json;
 
 constexpr JobKind kAllKinds[] = {JobKind::training, JobKind::inference, JobKind::notebook,
                                  JobKind::compute};
 
 // The smallest document of a kind, with this value (YAML) at a path of the table.
-Json document_with(JobKind kind, std::string_view path, const std::string& value) {
-    Json document = Json::parse(
+KeyJson document_with(JobKind kind, std::string_view path, const std::string& value) {
+    KeyJson document = KeyJson::parse(
         R"({"job": {"name": "a"}, "environment": {"image": "i"},
             "resources": {"cpu": 1, "memory": "1Gi"}})");
     document["kind"] = to_string(kind);
@@ -32,7 +32,7 @@ Json document_with(JobKind kind, std::string_view path, const std::string& value
     }
     const auto parsed = parse_yaml(value);
     EXPECT_TRUE(parsed.has_value()) << path << ": " << value;
-    document[Json::json_pointer{pointer}] = parsed->at(0).root;
+    document[KeyJson::json_pointer{pointer}] = parsed->at(0).root;
     if (path.starts_with("elastic.")) {
         document["elastic"].emplace("minReplicas", 1);
         document["elastic"].emplace("maxReplicas", 10'000);

@@ -45,7 +45,7 @@ TEST(PolicyObjects, every_spelling_of_a_pool_is_the_same_document) {
           std::string{"kind: pool\nmetadata: {name: infer, description: text}\nspec:\n  nodes: "
                       "[{name: host-a, gpuType: A100-80G}, host-b]\n"},
           std::string{"kind: Pool\nname: infer\ndescription: text\nnodes: {host-a: {gpuType: "
-                      "A100-80G}, host-b:}\n"}}) {
+                      "A100-80G}, host-b: }\n"}}) {
         EXPECT_EQ(canonical(yaml), expected) << yaml;
     }
 }
@@ -94,9 +94,10 @@ TEST(Acceptance, K7_a_limit_that_is_left_out_is_no_limit) {
 
 TEST(Acceptance, A15_a_gpu_quota_that_is_no_count_is_refused) {
     const std::string before = "kind: quota\nquota: {name: q}\nnamespace: {team-x: {gpu: ";
-    EXPECT_EQ(mistake(before + "abc}}\n"),
-              "the quota document: line 3, column 22: must be a whole number of GPUs, 0 or more, "
-              "not \"abc\"");
+    EXPECT_EQ(
+        mistake(before + "abc}}\n"),
+        "the quota document: line 3, column 22: namespace.team-x.gpu must be a whole number of "
+        "GPUs, 0 or more, not \"abc\"");
     EXPECT_NE(mistake(before + "-1}}\n").find("0 or more, not \"-1\""), std::string::npos);
     EXPECT_NE(mistake(before + "1.5}}\n").find("must be a whole number"), std::string::npos);
 }

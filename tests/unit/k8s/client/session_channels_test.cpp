@@ -76,7 +76,9 @@ TEST(SessionChannels, a_forwarded_port_loses_its_number_however_it_is_cut) {
     ASSERT_TRUE(rest && rest->has_value());
     EXPECT_EQ((*rest)->bytes, "hello");
     ASSERT_TRUE(messages.read(std::string("\x01\x50\0", 3)));
-    const auto failed = messages.read("\x01connection refused");
+    const auto failed = messages.read(
+        "\x01"
+        "connection refused");
     ASSERT_TRUE(failed && failed->has_value());
     EXPECT_NE((*failed)->failed->message.find("connection refused"), std::string::npos);
     EXPECT_FALSE(messages.closed().failed) << "a connection may just end";

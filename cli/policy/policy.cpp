@@ -1,6 +1,6 @@
 // get, describe and delete of pools, quotas, queues and namespaces by name.
 
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 
 #include <iostream>
 
@@ -12,22 +12,23 @@ namespace {
 
 constexpr const char* kGpuKey = "nvidia.com/gpu";
 
-nlohmann::json amounts(const nlohmann::json& of, bool has_pods) {
-    nlohmann::json out{{"cpu", text_of(of, "cpu")},
-                       {"memory", text_of(of, "memory")},
-                       {kGpuKey, text_of(of, "gpu")}};
-    if (has_pods) out["pods"] = text_of(of, "pods");
-    return out;
+nlohmann::json amounts(const nlohmann::json& item, const char* member, const char* otherwise) {
+    const nlohmann::json of = item.value(member, nlohmann::json::object());
+    return {{"cpu", text_of(of, "cpu", otherwise)},
+            {"memory", text_of(of, "memory", otherwise)},
+            {kGpuKey, text_of(of, "gpu", otherwise)}};
 }
 
 // The documents of --json and -o yaml.
 nlohmann::json quota_row(const nlohmann::json& item) {
+    nlohmann::json hard = amounts(item, "hard", "unlimited");
+    hard["pods"] = "unlimited";
     return {{"name", text_of(item, "name")},
             {"namespace", text_of(item, "namespace")},
             {"description", text_of(item, "description")},
             {"source", text_of(item, "source")},
-            {"hard", amounts(item.value("hard", nlohmann::json::object()), true)},
-            {"used", amounts(item.value("used", nlohmann::json::object()), false)},
+            {"hard", std::move(hard)},
+            {"used", amounts(item, "used", "0")},
             {"status", text_of(item, "status")},
             {"note", text_of(item, "note")}};
 }
@@ -91,7 +92,8 @@ void describe_namespace(const nlohmann::json& item) {
     fact("Age", age_of_object(item));
     fact("Source", text_of(item, "source"));
     std::string labels;
-    for (const auto& [key, value] : item.value("labels", nlohmann::json::object()).items()) {
+    const nlohmann::json written = item.value("labels", nlohmann::json::object());
+    for (const auto& [key, value] : written.items()) {
         labels += (labels.empty() ? "" : ", ") + key + "=" + value.get<std::string>();
     }
     fact("Labels", labels.empty() ? "none" : labels);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
-#include "cli/commands/policy.hpp"
+#include "cli/policy/policy.hpp"
 #include "scheduler/base/ascii.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
@@ -73,9 +74,15 @@ aio::Task<Result<PolicyAnswer>> send_policy_documents(Connection& connection, Po
                                                          {"strict", how.strict ? "true" : ""},
                                                          {"dryRun", how.dry_run ? "true" : ""},
                                                          {"force", how.force ? "true" : ""}});
+    std::string body = stream_of(parts);
     Result<Reply> reply =
-        co_await connection.call("POST", target, stream_of(parts), "application/yaml");
-    if (!reply) co_return reply.error();
+        co_await connection.call("POST", target, std::move(body), "application/yaml");
+    if (!reply) {
+        Error refused = reply.error();
+        // Which one of several files; details are printed with it anyway.
+        if (refused.details.empty()) refused.message = parts.front().file + ": " + refused.message;
+        co_return refused;
+    }
     PolicyAnswer answer;
     answer.results = reply->body.value("results", nlohmann::json::array());
     answer.warnings = reply->body.value("warnings", nlohmann::json::array());

@@ -1,4 +1,4 @@
-#include "cli/grammar_policy.hpp"
+#include "cli/policy/grammar_policy.hpp"
 
 #include "cli/usage_error.hpp"
 

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/nodes.hpp"
+#include "cli/nodes/nodes.hpp"
 #include "cli/migrate/label_moves.hpp"
 #include "wire/problem.hpp"
 

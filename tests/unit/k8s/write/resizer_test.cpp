@@ -20,7 +20,7 @@ std::string job_of_size(int completions, const std::string& uid = "job-uid") {
            R"("}},"spec":{"parallelism":)" + std::to_string(completions) + R"(,"completions":)" +
            std::to_string(completions) + "}}";
 }
-std::string failure(int code, const std::string& reason) {
+std::string resize_failure(int code, const std::string& reason) {
     return R"({"kind":"Status","status":"Failure","reason":")" + reason + R"(","code":)" +
            std::to_string(code) + "}";
 }
@@ -36,7 +36,7 @@ protected:
     WorkloadResizeOutcome resize_against(int status, std::string found, std::string body = "{}") {
         ScriptedServer server{[=](const SeenRequest& request, Reply& reply) {
             if (request.method == "PATCH") return reply.respond(status, body);
-            if (found.empty()) return reply.respond(404, failure(404, "NotFound"));
+            if (found.empty()) return reply.respond(404, resize_failure(404, "NotFound"));
             reply.respond(200, found);
         }};
         ClientSettings settings;
@@ -78,33 +78,33 @@ TEST_F(ResizerTest, both_numbers_change_together_and_only_from_the_old_size) {
 // A failed test is 422, and so is a size that the API server refuses: the Job as read back shows
 // which.
 TEST_F(ResizerTest, a_lost_answer_is_recovered_by_reading_the_job_back) {
-    EXPECT_EQ(resize_against(422, job_of_size(4), failure(422, "Invalid")).result,
+    EXPECT_EQ(resize_against(422, job_of_size(4), resize_failure(422, "Invalid")).result,
               ResizeResult::resized);
 }
 
 TEST_F(ResizerTest, a_size_that_was_changed_elsewhere_is_reported) {
-    const auto outcome = resize_against(422, job_of_size(9), failure(422, "Invalid"));
+    const auto outcome = resize_against(422, job_of_size(9), resize_failure(422, "Invalid"));
     EXPECT_EQ(outcome.result, ResizeResult::other_size);
     EXPECT_EQ(outcome.size, 9);
 }
 
 TEST_F(ResizerTest, a_resize_that_is_forbidden_or_invalid_at_the_old_size_is_refused_for_good) {
-    EXPECT_EQ(resize_against(403, job_of_size(6), failure(403, "Forbidden")).result,
+    EXPECT_EQ(resize_against(403, job_of_size(6), resize_failure(403, "Forbidden")).result,
               ResizeResult::refused);
-    EXPECT_EQ(resize_against(422, job_of_size(6), failure(422, "Invalid")).result,
+    EXPECT_EQ(resize_against(422, job_of_size(6), resize_failure(422, "Invalid")).result,
               ResizeResult::refused);
 }
 
 TEST_F(ResizerTest, a_failing_server_is_retried_later) {
-    const auto outcome = resize_against(500, job_of_size(6), failure(500, "InternalError"));
+    const auto outcome = resize_against(500, job_of_size(6), resize_failure(500, "InternalError"));
     EXPECT_EQ(outcome.result, ResizeResult::failed);
     EXPECT_NE(outcome.message.find("resize job t/llm from 6 to 4 ranks"), std::string::npos)
         << outcome.message;
 }
 
 TEST_F(ResizerTest, a_job_that_was_removed_or_replaced_is_gone) {
-    EXPECT_EQ(resize_against(404, "", failure(404, "NotFound")).result, ResizeResult::gone);
-    EXPECT_EQ(resize_against(422, job_of_size(6, "another"), failure(422, "Invalid")).result,
+    EXPECT_EQ(resize_against(404, "", resize_failure(404, "NotFound")).result, ResizeResult::gone);
+    EXPECT_EQ(resize_against(422, job_of_size(6, "another"), resize_failure(422, "Invalid")).result,
               ResizeResult::gone);
 }
 

@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
-#include "cli/nodes/nodes.hpp"
 #include "cli/migrate/label_moves.hpp"
+#include "cli/nodes/nodes.hpp"
 #include "wire/problem.hpp"
 
 namespace gpuctl::cli {

@@ -154,7 +154,6 @@ TEST(Layouts, a_state_survives_the_loss_of_any_member) {
     expect_survive_lost_members(std::vector{image});
 }
 
-// Today's layout, but each cause is a sentence, as in version 4.
 // As in version 4, in which each cause was a sentence; what version 6 added is in it, too.
 Layout with_sentences(const Layout& layout) {
     if (layout == layout_of<CauseBox>()) return layout_of<std::string>();

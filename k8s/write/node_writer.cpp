@@ -110,7 +110,9 @@ aio::Task<NodeChangeOutcome> NodeWriter::carry_out(ChangeNode order, aio::Deadli
                               NodeChangeResult::refused,
                               ErrorCode::NodeNotFound,
                               wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
+    const NodeChangeOutcome is_missing = outcome;
     for (int tries = 0; tries < kTriesMax; ++tries) {
+        outcome = is_missing;  // a try does not inherit the result of the one before
         const std::optional<WatchedNode> node =
             is_name(change.node) ? find_(change.node) : std::nullopt;
         if (!node) co_return outcome;

@@ -107,7 +107,8 @@ aio::Task<void> apply_in_namespaces(Daemon& daemon) {
     EXPECT_EQ(by_query["namespace"], "team-a");
     const std::string yaml =
         "kind: inference\njob: {name: chat, namespace: team-b}\nenvironment: {image: \"a:1\"}\n"
-        "service: {replicas: 1, port: 8000}\nresources: {pool: training, gpu: 1}\n";
+        "service: {replicas: 1, port: 8000}\nresources: {pool: training, gpu: 1, cpu: 1, memory: "
+        "1Gi}\n";
     nlohmann::json by_text = co_await put(daemon, "chat", yaml, 201);
     EXPECT_EQ(by_text["namespace"], "team-b");
     const bool runs = co_await daemon.until([](const ClusterState& state) {

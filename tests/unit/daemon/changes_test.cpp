@@ -84,20 +84,17 @@ aio::Task<void> apply_fixed_fields(Daemon& daemon) {
     EXPECT_EQ(again["action"], "recreate");
     const std::string old_pod = parsed(before)["pods"][0]["uid"];
     // Named: a capturing lambda inside a co_await expression is freed twice (g++ 12).
-    std::function<bool(const ClusterState&)> has_new_pod = [old_pod](const ClusterState& state) {
-    // Named: a capturing lambda inside a co_await expression is freed twice (g++ 12).
     std::function<bool(const ClusterState&)> runs_again = [old_pod](const ClusterState& state) {
         const Result<JobView> job = find_job(state, "", "llm");
         return job && job->pods.size() == 1 && job->pods[0].facts.uid != old_pod &&
                job->pods_running == 1;
     };
-    const bool is_new = co_await daemon.until(std::move(has_new_pod));
-    };
-    const bool is_new = co_await daemon.until(std::move(runs_again));
-    EXPECT_TRUE(is_new);
-    net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");
-    EXPECT_NE(parsed(last)["uid"], parsed(before)["uid"]);
-    EXPECT_EQ(parsed(last)["resources"]["gpu"], 4);
+};
+const bool is_new = co_await daemon.until(std::move(runs_again));
+EXPECT_TRUE(is_new);
+net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");
+EXPECT_NE(parsed(last)["uid"], parsed(before)["uid"]);
+EXPECT_EQ(parsed(last)["resources"]["gpu"], 4);
 }
 
 TEST(Acceptance, D6_an_invalid_new_spec_leaves_the_job_alone_and_recreate_replaces_it) {

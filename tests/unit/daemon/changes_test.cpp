@@ -89,7 +89,6 @@ aio::Task<void> apply_fixed_fields(Daemon& daemon) {
         return job && job->pods.size() == 1 && job->pods[0].facts.uid != old_pod &&
                job->pods_running == 1;
     };
-};
 const bool is_new = co_await daemon.until(std::move(runs_again));
 EXPECT_TRUE(is_new);
 net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");

@@ -89,11 +89,11 @@ aio::Task<void> apply_fixed_fields(Daemon& daemon) {
         return job && job->pods.size() == 1 && job->pods[0].facts.uid != old_pod &&
                job->pods_running == 1;
     };
-const bool is_new = co_await daemon.until(std::move(runs_again));
-EXPECT_TRUE(is_new);
-net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");
-EXPECT_NE(parsed(last)["uid"], parsed(before)["uid"]);
-EXPECT_EQ(parsed(last)["resources"]["gpu"], 4);
+    const bool is_new = co_await daemon.until(std::move(runs_again));
+    EXPECT_TRUE(is_new);
+    net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");
+    EXPECT_NE(parsed(last)["uid"], parsed(before)["uid"]);
+    EXPECT_EQ(parsed(last)["resources"]["gpu"], 4);
 }
 
 TEST(Acceptance, D6_an_invalid_new_spec_leaves_the_job_alone_and_recreate_replaces_it) {

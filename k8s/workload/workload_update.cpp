@@ -36,7 +36,9 @@ Json merge_of(const UpdateWorkload& order, const WorkloadSettings& settings,
         return body;
     }
     const std::int32_t replicas = replicas_of(order.job->spec);
-    merged[paused_key(settings)] = order.paused ? Json{std::to_string(replicas)} : Json{};
+    // Not as Json{…}: in braces a text becomes a list of one text.
+    merged[paused_key(settings)] = nullptr;
+    if (order.paused) merged[paused_key(settings)] = std::to_string(replicas);
     body["spec"] = {{"replicas", order.paused ? 0 : replicas}};
     return body;
 }

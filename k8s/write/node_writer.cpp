@@ -104,17 +104,19 @@ aio::Task<bool> NodeWriter::wait_for_version(std::string node, std::string past,
 
 aio::Task<NodeChangeOutcome> NodeWriter::carry_out(ChangeNode order, aio::Deadline deadline) {
     const NodeChange& change = order.change;
-    NodeChangeOutcome outcome{order.id,
+    const NodeChangeOutcome missing{order.id,
                               order.request,
                               change.node,
                               NodeChangeResult::refused,
                               ErrorCode::NodeNotFound,
                               wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
+    NodeChangeOutcome outcome = missing;
     for (int tries = 0; tries < kTriesMax; ++tries) {
         const std::optional<WatchedNode> node =
             is_name(change.node) ? find_(change.node) : std::nullopt;
-        if (!node) co_return outcome;
+        if (!node) co_return missing;
         if (const auto fits = check_conditions(change, node->uid, node->labels); !fits) {
+            outcome.result = NodeChangeResult::refused;
             outcome.code = fits.error().code;
             outcome.message = wording::node_change_text(change, fits.error());
             co_return outcome;

@@ -85,7 +85,7 @@ TEST(Completion, offers_commands_flags_and_the_values_of_a_flag) {
     const auto app = build(line);
     using Words = std::vector<std::string>;
     EXPECT_EQ(completions(*app, {"desc"}), Words{"describe"});
-    EXPECT_EQ(completions(*app, {"get", "no"}), (Words{"nodes", "notebook"}));
+    EXPECT_EQ(completions(*app, {"get", "no"}), (Words{"node-labels", "nodes", "notebook"}));
     EXPECT_EQ(completions(*app, {"get", "jobs", "--st"}), Words{"--status"});
     EXPECT_EQ(completions(*app, {"get", "jobs", "--kind", "tr"}), Words{"training"});
     EXPECT_EQ(completions(*app, {"completion", "--serv"}), Words{"--server"});

@@ -139,6 +139,10 @@ TEST(Formats, json_is_one_of_every_command) {
     for_every_leaf(*build(line), "gpuctl", [&](const CLI::App& command, const std::string& path) {
         ++leaves;
         if (path == "gpuctl completion") return;  // prints a script
+        // What they print is that of the container.
+        const std::string verb = path.substr(path.find(' ') + 1);
+        if (std::set<std::string>{"exec", "attach", "cp", "port-forward", "run"}.contains(verb))
+            return;
         EXPECT_NE(command.get_option_no_throw("--json"), nullptr) << path;
         EXPECT_NE(command.get_option_no_throw("--output"), nullptr) << path;
     });

@@ -84,12 +84,12 @@ aio::Task<void> apply_fixed_fields(Daemon& daemon) {
     EXPECT_EQ(again["action"], "recreate");
     const std::string old_pod = parsed(before)["pods"][0]["uid"];
     // Named: a capturing lambda inside a co_await expression is freed twice (g++ 12).
-    std::function<bool(const ClusterState&)> has_new_pod = [old_pod](const ClusterState& state) {
+    std::function<bool(const ClusterState&)> runs_again = [old_pod](const ClusterState& state) {
         const Result<JobView> job = find_job(state, "", "llm");
         return job && job->pods.size() == 1 && job->pods[0].facts.uid != old_pod &&
                job->pods_running == 1;
     };
-    const bool is_new = co_await daemon.until(std::move(has_new_pod));
+    const bool is_new = co_await daemon.until(std::move(runs_again));
     EXPECT_TRUE(is_new);
     net::HttpResponse last = co_await daemon.get("/api/v1/jobs/llm");
     EXPECT_NE(parsed(last)["uid"], parsed(before)["uid"]);
@@ -107,7 +107,8 @@ aio::Task<void> apply_in_namespaces(Daemon& daemon) {
     EXPECT_EQ(by_query["namespace"], "team-a");
     const std::string yaml =
         "kind: inference\njob: {name: chat, namespace: team-b}\nenvironment: {image: \"a:1\"}\n"
-        "service: {replicas: 1, port: 8000}\nresources: {pool: training, gpu: 1}\n";
+        "service: {replicas: 1, port: 8000}\nresources: {pool: training, gpu: 1, cpu: 1, memory: "
+        "1Gi}\n";
     nlohmann::json by_text = co_await put(daemon, "chat", yaml, 201);
     EXPECT_EQ(by_text["namespace"], "team-b");
     const bool runs = co_await daemon.until([](const ClusterState& state) {

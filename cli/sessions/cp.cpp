@@ -376,9 +376,7 @@ aio::Task<int> run_cp(Connection& connection, CpOptions options) {
     } else {
         copied = co_await copy_from(connection, std::move(options), std::move(from));
     }
-    if (copied) co_return 0;
-    const int exit_code = report(copied.error(), Format::table);
-    co_return exit_code == 0 ? 1 : exit_code;
+    co_return copied ? 0 : session_exit_code(copied.error());
 }
 
 }  // namespace gpuctl::cli

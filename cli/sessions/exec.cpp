@@ -98,9 +98,7 @@ aio::Task<int> run_exec(Connection& connection, ExecOptions options) {
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     co_await tasks.join(deadline);
     terminal.leave();
-    if (code) co_return *code;
-    const int exit_code = report(code.error(), Format::table);
-    co_return exit_code == 0 ? 1 : exit_code;
+    co_return code ? *code : session_exit_code(code.error());
 }
 
 }  // namespace gpuctl::cli

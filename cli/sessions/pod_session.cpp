@@ -1,5 +1,6 @@
 #include "cli/sessions/pod_session.hpp"
 
+#include "cli/commands/commands.hpp"
 #include "net/http/http_types.hpp"
 
 namespace gpuctl::cli {
@@ -64,6 +65,11 @@ aio::Task<void> PodSession::close() {
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{1});
     std::string nothing;
     co_await socket_->close(net::CloseCode::normal, std::move(nothing), deadline);
+}
+
+int session_exit_code(const Error& failed) {
+    const int exit_code = report(failed, Format::table);
+    return exit_code == 0 || exit_code == 2 ? 1 : exit_code;
 }
 
 aio::Task<Result<ShortRun>> run_shortly(Connection& connection, SessionWish wish) {

@@ -46,6 +46,9 @@ private:
     std::unique_ptr<net::WebSocket> socket_;
 };
 
+// Reports it; the exit code of a session that failed: 2 is for command lines, which were right.
+int session_exit_code(const Error& failed);
+
 // Runs a command without a terminal and without input, to its end.
 struct ShortRun {
     std::int32_t exit_code = 0;

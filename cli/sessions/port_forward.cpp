@@ -1,5 +1,6 @@
 #include <charconv>
 #include <iostream>
+#include <utility>
 
 #include "aio/task_group.hpp"
 #include "cli/commands/commands.hpp"
@@ -13,6 +14,9 @@ namespace {
 constexpr std::size_t kConnectionsMax = 64;
 constexpr std::chrono::hours kQuietMax{1};
 constexpr std::chrono::seconds kAcceptSlice{1};
+// The protocol cannot end one direction. After the end of the program's side, a pod that sends
+// nothing for so long has answered everything; it must learn that the connection is over.
+constexpr std::chrono::seconds kLastAnswer{5};
 
 struct Forward {
     Connection& connection;
@@ -26,7 +30,19 @@ struct Forward {
 struct Forwarded {
     std::shared_ptr<PodSession> session;
     std::unique_ptr<net::ByteStream> local;
+    std::uint64_t pieces = 0;  // from the pod
+    bool over = false;         // on purpose, or both directions
 };
+
+aio::Task<void> await_last_answer(std::shared_ptr<Forwarded> forwarded) {
+    std::uint64_t before = forwarded->pieces + 1;
+    while (!forwarded->over && before != forwarded->pieces) {
+        before = forwarded->pieces;
+        const aio::Deadline pause = aio::Deadline::in(kLastAnswer);
+        const bool slept = co_await aio::sleep_until(pause);
+        if (!slept) co_return;
+    }
+}
 
 // Until the program here closes its side or fails.
 aio::Task<void> carry_to_pod(std::shared_ptr<Forwarded> forwarded) {
@@ -41,25 +57,25 @@ aio::Task<void> carry_to_pod(std::shared_ptr<Forwarded> forwarded) {
             break;
         }
         if (outcome.state == State::end) {
-            // This protocol cannot end one direction; the pod's answer may still come.
-            std::string nothing;
-            co_await forwarded->session->send(wire::SessionChannel::end_of_input,
-                                              std::move(nothing));
-            co_return;
+            co_await await_last_answer(forwarded);
+            break;
         }
         if (outcome.state == State::failed) break;
         bytes.resize(outcome.bytes);
         Result<void> sent =
             co_await forwarded->session->send(wire::SessionChannel::input, std::move(bytes));
-        if (!sent) break;
+        if (!sent) co_return;  // carry_from_pod() learns why
     }
+    if (std::exchange(forwarded->over, true)) co_return;
     co_await forwarded->session->close();
 }
 
 aio::Task<Result<void>> carry_from_pod(std::shared_ptr<Forwarded> forwarded) {
     for (;;) {
         Result<SessionPiece> piece = co_await forwarded->session->next();
+        if (!piece && forwarded->over) co_return Result<void>{};
         if (!piece) co_return piece.error();
+        ++forwarded->pieces;
         if (piece->channel == wire::SessionChannel::outcome) {
             const Result<std::int32_t> code = wire::read_session_outcome(piece->bytes);
             if (!code) co_return code.error();
@@ -92,12 +108,13 @@ aio::Task<void> forward_one(std::shared_ptr<Forward> forward,
     forwarded->local = std::move(local);
     forward->tasks.spawn("to the pod", carry_to_pod(forwarded));
     Result<void> ended = co_await carry_from_pod(forwarded);
+    const bool closes = !std::exchange(forwarded->over, true);
     if (!ended) {
         std::cerr << "gpuctl: connection to port " << pair.remote << ": "
                   << printable(ended.error().message) << '\n';
     }
     forwarded->local->shutdown_write();
-    co_await forwarded->session->close();
+    if (closes) co_await forwarded->session->close();
     forwarded->local->interrupt();
     forwarded->local->close();
     --forward->open;

@@ -78,7 +78,7 @@ class Sessions(unittest.TestCase):
     def test_exec_with_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
-        running = self.start("exec", "speaker", "-it", "--", "sh", "-c", "test -t 0 && echo is-a-terminal",
+        running = self.start("exec", "speaker", "-it", "--", "sh", "-c", "test -t 0 && echo is-a-terminal; sleep 1",
                              stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
         shown = b""

@@ -11,7 +11,9 @@ constexpr std::size_t kShownMax = 80;
 constexpr std::string_view kOldDomains[] = {"g8s.host", "gpuctl"};
 constexpr std::string_view kReserved[] = {"kubernetes.io", "k8s.io"};
 
-constexpr bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+constexpr bool is_lower_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_alphanumeric(char c) { return is_lower_or_digit(c) || is_upper(c); }
 
@@ -28,9 +30,10 @@ bool is_domain(std::string_view text) {
     for (std::string_view rest = text; !rest.empty();) {
         const std::size_t dot = std::min(rest.find('.'), rest.size());
         const std::string_view part = rest.substr(0, dot);
-        const bool is_part =
-            !part.empty() && is_lower_or_digit(part.front()) && is_lower_or_digit(part.back()) &&
-            std::all_of(part.begin(), part.end(), [](char c) { return is_lower_or_digit(c) || c == '-'; });
+        const bool is_part = !part.empty() && is_lower_or_digit(part.front()) &&
+                             is_lower_or_digit(part.back()) &&
+                             std::all_of(part.begin(), part.end(),
+                                         [](char c) { return is_lower_or_digit(c) || c == '-'; });
         if (!is_part) return false;
         rest.remove_prefix(std::min(dot + 1, rest.size()));
     }
@@ -47,8 +50,8 @@ std::string kebab(std::string_view text) {
         }
         // A word begins: "gpuType", and the last letter of "GPUType"'s first word ends it.
         const bool is_first = i == 0 || !is_alphanumeric(text[i - 1]);
-        const bool is_inside =
-            i > 0 && is_upper(text[i - 1]) && (i + 1 == text.size() || !is_lower_or_digit(text[i + 1]));
+        const bool is_inside = i > 0 && is_upper(text[i - 1]) &&
+                               (i + 1 == text.size() || !is_lower_or_digit(text[i + 1]));
         if (!is_first && !is_inside) out += '-';
         out += static_cast<char>(c - 'A' + 'a');
     }

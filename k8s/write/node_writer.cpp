@@ -104,12 +104,13 @@ aio::Task<bool> NodeWriter::wait_for_version(std::string node, std::string past,
 
 aio::Task<NodeChangeOutcome> NodeWriter::carry_out(ChangeNode order, aio::Deadline deadline) {
     const NodeChange& change = order.change;
-    const NodeChangeOutcome missing{order.id,
-                              order.request,
-                              change.node,
-                              NodeChangeResult::refused,
-                              ErrorCode::NodeNotFound,
-                              wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
+    const NodeChangeOutcome missing{
+        order.id,
+        order.request,
+        change.node,
+        NodeChangeResult::refused,
+        ErrorCode::NodeNotFound,
+        wording::node_change_text(change, {ErrorCode::NodeNotFound, {}, {}})};
     NodeChangeOutcome outcome = missing;
     for (int tries = 0; tries < kTriesMax; ++tries) {
         const std::optional<WatchedNode> node =

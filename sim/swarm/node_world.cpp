@@ -86,6 +86,7 @@ void NodeWorld::restart() {
     if (!revived) return fail("I12", "the state cannot be read: " + revived.error().message);
     engine_ = std::move(*revived);
     ++probes_.restarts;
+    for (const auto& [id, sent] : in_flight_) lost_.insert(id);
     begin_term();
 }
 
@@ -96,7 +97,10 @@ void NodeWorld::pass_time(Duration span) {
         now_ = due && *due < until ? std::max(*due, now_) : until;
         std::vector<Event> out;
         cluster_.advance(now_, out);
-        for (Event& event : out) happen(std::move(event));
+        for (Event& event : out) {
+            const auto* outcome = std::get_if<NodeChangeOutcome>(&event);
+            if (outcome == nullptr || !lost_.contains(outcome->effect)) happen(std::move(event));
+        }
         if (out.empty() && now_ == until) return;
     }
 }

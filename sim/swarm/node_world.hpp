@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,8 @@ private:
     std::uint64_t requests_ = 0;
     Engine engine_;
     Cluster cluster_;
-    std::map<EffectId, Sent> in_flight_;            // of this term
+    std::map<EffectId, Sent> in_flight_;  // of this term
+    std::set<EffectId> lost_;             // their outcomes died with the process that had sent them
     std::map<std::string, std::string> last_sent_;  // by node: the newest request
     NodeProbes probes_;
     std::vector<Violation> violations_;

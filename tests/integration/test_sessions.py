@@ -140,17 +140,21 @@ class Sessions(unittest.TestCase):
         server = socket.create_server(("127.0.0.1", self.bed.echo_port))
         self.addCleanup(server.close)
 
-        def echo():
+        def echo(connection):
+            with connection:
+                while data := connection.recv(65536):
+                    connection.sendall(data)
+
+        # Each in a thread: the far end of a connection may stay open after its near end was closed (docs/limits.md).
+        def serve():
             while True:
                 try:
                     connection, _ = server.accept()
                 except OSError:
                     return
-                with connection:
-                    while data := connection.recv(65536):
-                        connection.sendall(data)
+                threading.Thread(target=echo, args=(connection,), daemon=True).start()
 
-        threading.Thread(target=echo, daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
         running = self.start("port-forward", "speaker", ":80", stdout=subprocess.PIPE, text=True)
         first = running.stdout.readline()
         self.assertRegex(first, r"^Forwarding from 127.0.0.1:\d+ to port 80$")

@@ -103,7 +103,7 @@ class Rights(unittest.TestCase):
             self.daemon.gpuctl("label", "test-0", "tour=yes", "--overwrite")
             self.daemon.gpuctl("label", "test-0", "tour", "--delete")
             return True
-        except AssertionError:  # it does not lead at the moment
+        except AssertionError:  # it does not lead now
             return False
 
     def test_a_tour_through_everything(self):

@@ -291,6 +291,47 @@ TEST_F(UpgradeTest, a_folder_of_state_3_keeps_its_jobs_and_can_observe_their_met
     EXPECT_EQ(recovered.engine.state().signals.latest(job, SignalKind::request_rate), reading);
 }
 
+// Embedded, killed with -9, likewise; the last build in which nobody changed jobs, nodes or policy.
+const std::set<std::string> kJobsOfState5 = {
+    "default/data-prep-notebook Running",
+    "default/llama-8b-elastic Running",
+    "default/llama3-8b-inference Running",
+    "default/nginx-1 Running",
+    "default/nginx-2 Running",
+    "default/qwen2-7b-llamafactory-sft Running",
+    "default/rack-local Running",
+    "default/test-nginx Running",
+    "product/data-prep-notebook Running",
+    "product/llama3-8b-inference Running",
+    "product/qwen2-7b-llamafactory-sft Running",
+};
+
+TEST_F(UpgradeTest, a_folder_of_state_5_keeps_its_jobs_and_lets_one_be_paused) {
+    lay_out("state-5");
+    {
+        const auto journal = open();
+        ASSERT_TRUE(journal.has_value()) << journal.error().message;
+    }
+    EXPECT_EQ(jobs_of(recovered.engine), kJobsOfState5);
+    EXPECT_GT(recovered.inputs_replayed, 0u);
+    EXPECT_NE(recovered.upgraded_from, "");
+    const ClusterState& state = recovered.engine.state();
+    EXPECT_TRUE(state.policy_objects.by_key().empty());
+    EXPECT_TRUE(state.node_changes.open().empty());
+    const ObjectKey key{"default", "llama3-8b-inference"};
+    const auto jobs = list_jobs(state, {});
+    const auto service =
+        std::find_if(jobs.begin(), jobs.end(), [&](const JobView& job) { return job.key == key; });
+    ASSERT_NE(service, jobs.end());
+    JobUpdated pause{key, service->record->uid, 0, {}};
+    pause.change.kind = JobChangeKind::pause;
+    EffectList effects;
+    recovered.engine.step(Input{recovered.next_sequence, state.now(), 1, pause}, effects);
+    EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [](const Effect& effect) {
+        return std::holds_alternative<UpdateWorkload>(effect);
+    }));
+}
+
 TEST_F(UpgradeTest, inputs_written_after_an_upgrade_are_replayed_after_it) {
     lay_out("format-2");
     auto journal = open();

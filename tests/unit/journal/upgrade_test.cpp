@@ -291,7 +291,7 @@ TEST_F(UpgradeTest, a_folder_of_state_3_keeps_its_jobs_and_can_observe_their_met
     EXPECT_EQ(recovered.engine.state().signals.latest(job, SignalKind::request_rate), reading);
 }
 
-// Embedded, killed with -9, likewise; the last build in which nobody changed jobs, nodes or policy.
+// Embedded, killed with -9, likewise; the last build without changes of jobs, nodes and policy.
 const std::set<std::string> kJobsOfState5 = {
     "default/data-prep-notebook Running",
     "default/llama-8b-elastic Running",

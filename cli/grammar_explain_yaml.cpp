@@ -1,5 +1,7 @@
 #include "cli/grammar_explain_yaml.hpp"
 
+#include "cli/grammar/parts.hpp"
+
 namespace gpuctl::cli {
 
 void add_explain_yaml(CLI::App& app, CommandLine& line) {
@@ -14,7 +16,9 @@ void add_explain_yaml(CLI::App& app, CommandLine& line) {
         ->add_option("KEY", line.explain_yaml.key,
                      "training, inference, notebook or compute, also with a key behind it")
         ->required();
+    add_output(*command, line, kDocuments);
     command->callback([&line] {
+        line.explain_yaml.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_explain_yaml(c, line.explain_yaml); };
     });
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/policy/policy.hpp"
+#include "cli/commands/file_results.hpp"
 #include "wire/job/document.hpp"
 #include "wire/problem.hpp"
 
@@ -69,36 +69,6 @@ void print_difference(const nlohmann::json& body) {
     }
 }
 
-// The results so far.
-struct Applied {
-    nlohmann::json results = nlohmann::json::array();
-    int done = 0;
-    int different = 0;
-    int failed = 0;
-    int exit_code = 0;
-
-    void refused(const std::string& file, const Error& error, Format format,
-                 const std::vector<Detail>& warnings = {}) {
-        ++failed;
-        exit_code = wire::row_of(error.code).exit_code;
-        if (!is_document(format)) {
-            report(error, format, file, warnings);
-            return;
-        }
-        nlohmann::json entry = error_json(error, "", warnings);
-        entry["file"] = file;
-        results.push_back(std::move(entry));
-    }
-    void answered(const std::string& file, const nlohmann::json& body) {
-        ++done;
-        if (text_of(body, "action") != "unchanged") ++different;
-        nlohmann::json entry{
-            {"file", file}, {"kind", text_of(body, "kind")}, {"action", text_of(body, "action")}};
-        entry["results"] = nlohmann::json::array({body});
-        results.push_back(std::move(entry));
-    }
-};
-
 void print_answer(const ApplyOptions& options, const std::string& file,
                   const nlohmann::json& body) {
     if (!is_document(options.format)) print_warnings(file, body);
@@ -116,7 +86,7 @@ void print_answer(const ApplyOptions& options, const std::string& file,
 }
 
 aio::Task<void> apply_document(Connection& connection, const ApplyOptions& options,
-                               DocumentPart part, Applied& applied) {
+                               DocumentPart part, FileResults& applied) {
     const bool is_dry_run = options.dry_run || options.is_diff;
     // A difference is shown whether or not the job could be changed to it.
     const bool is_recreated = options.recreate || options.is_diff;
@@ -142,16 +112,16 @@ aio::Task<void> apply_document(Connection& connection, const ApplyOptions& optio
     applied.answered(part.file, reply->body);
 }
 
-// The pools, quotas, queues and namespaces of a file: all of them, or none.
-aio::Task<void> apply_policy(Connection& connection, const ApplyOptions& options, std::string file,
-                             std::vector<DocumentPart> policy, Applied& applied) {
+// The pools, quotas, queues and namespaces of a file: all of them, or none (false).
+aio::Task<bool> apply_policy(Connection& connection, const ApplyOptions& options, std::string file,
+                             std::vector<DocumentPart> policy, FileResults& applied) {
     const bool is_dry_run = options.dry_run || options.is_diff;
     const PolicyFile how{"apply", options.strict, is_dry_run, false};
     const Result<PolicyAnswer> sent =
         co_await send_policy_documents(connection, how, std::move(policy));
     if (!sent) {
         applied.refused(file, sent.error(), options.format);
-        co_return;
+        co_return false;
     }
     PolicyAnswer shown = *sent;
     if (options.is_diff) {
@@ -162,31 +132,44 @@ aio::Task<void> apply_policy(Connection& connection, const ApplyOptions& options
         results.erase(std::remove_if(results.begin(), results.end(), is_same), results.end());
     }
     print_policy_answer(file, shown, options.format);
-    for (const auto& result : sent->results) applied.answered(file, result);
+    applied.answered(file, *sent);
+    co_return true;
+}
+
+bool has_difference(const nlohmann::json& results) {
+    return std::any_of(results.begin(), results.end(), [](const nlohmann::json& entry) {
+        return text_of(entry, "action") != "unchanged";
+    });
 }
 
 }  // namespace
 
 aio::Task<int> run_apply(Connection& connection, ApplyOptions options) {
-    Applied applied;
+    FileResults applied;
     for (const std::string& file : options.files) {
         Result<std::vector<DocumentPart>> parts = read_documents(file);
         if (!parts) {
             applied.refused(file, parts.error(), options.format);
             continue;
         }
+        if (Result<void> whole = check_whole(*parts); !whole) {
+            applied.refused(file, whole.error(), options.format);
+            continue;
+        }
         std::vector<DocumentPart> policy = take_policy_documents(*parts);
+        // Jobs may need these: if they are refused, no job of the file is sent.
         if (!policy.empty()) {
-            co_await apply_policy(connection, options, file, std::move(policy), applied);
+            const bool is_applied =
+                co_await apply_policy(connection, options, file, std::move(policy), applied);
+            if (!is_applied) continue;
         }
         for (DocumentPart& part : *parts) {
             co_await apply_document(connection, options, std::move(part), applied);
         }
     }
     if (is_document(options.format)) print_document(std::cout, applied.results, options.format);
-    if (applied.failed > 0 && applied.done > 0) co_return kPartialFailure;
-    if (applied.failed == 0 && options.is_diff) co_return applied.different > 0 ? 1 : 0;
-    co_return applied.exit_code;
+    if (applied.failed == 0 && options.is_diff) co_return has_difference(applied.results) ? 1 : 0;
+    co_return applied.code();
 }
 
 }  // namespace gpuctl::cli

@@ -62,6 +62,7 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
 
 struct ExplainYamlOptions {
     std::string key;  // training, training.resources.gpu
+    Format format = Format::table;
 };
 // Needs no server.
 aio::Task<int> run_explain_yaml(Connection& connection, ExplainYamlOptions options);
@@ -210,5 +211,7 @@ struct DocumentPart {
     std::string text;
 };
 Result<std::vector<DocumentPart>> read_documents(const std::string& file);
+// Checks across documents (a node in two pools); the server checks each document by itself.
+Result<void> check_whole(const std::vector<DocumentPart>& parts);
 
 }  // namespace gpuctl::cli

@@ -1,7 +1,7 @@
 #include <iostream>
 
+#include "cli/commands/file_results.hpp"
 #include "cli/jobs/access.hpp"
-#include "cli/policy/policy.hpp"
 #include "wire/job/job_document.hpp"
 #include "wire/problem.hpp"
 
@@ -15,54 +15,6 @@ void print_created(const nlohmann::json& body, bool dry_run) {
               << (dry_run ? " would be created" : " created") << " ("
               << printable(text_of(body, "message", text_of(body, "status"))) << ")\n";
 }
-
-// Checks across documents (a node in two pools); the server checks each document by itself.
-Result<void> check_whole(const std::vector<DocumentPart>& parts) {
-    std::vector<wire::Document> documents;
-    for (const DocumentPart& part : parts) {
-        Result<std::vector<wire::Document>> parsed = wire::parse_yaml(part.text);
-        if (!parsed) return {};  // the server reports it, with all other errors
-        for (wire::Document& document : *parsed) documents.push_back(std::move(document));
-    }
-    return wire::check_stream(documents);
-}
-
-// The results so far.
-struct Tally {
-    nlohmann::json results = nlohmann::json::array();  // for --json and -o yaml
-    int created = 0;
-    int failed = 0;
-    int exit_code = 0;
-
-    void refused(const std::string& file, const Error& error, Format format,
-                 const std::vector<Detail>& warnings = {}) {
-        ++failed;
-        exit_code = wire::row_of(error.code).exit_code;
-        if (!is_document(format)) {
-            report(error, format, file, warnings);
-            return;
-        }
-        nlohmann::json entry = error_json(error, "", warnings);
-        entry["file"] = file;
-        results.push_back(std::move(entry));
-    }
-    void made(const std::string& file, const PolicyAnswer& answer) {
-        for (const auto& result : answer.results) {
-            ++created;
-            nlohmann::json entry{{"file", file},
-                                 {"kind", text_of(result, "kind")},
-                                 {"action", text_of(result, "action")}};
-            entry["results"] = nlohmann::json::array({result});
-            results.push_back(std::move(entry));
-        }
-    }
-    void made(const std::string& file, const nlohmann::json& body) {
-        ++created;
-        nlohmann::json entry{{"file", file}, {"kind", text_of(body, "kind")}};
-        entry["results"] = nlohmann::json::array({body});
-        results.push_back(std::move(entry));
-    }
-};
 
 // A JSON file is parsed as JSON: read as YAML, its `//` comment would be a key.
 std::string media_type_of(const std::string& file) {
@@ -79,7 +31,7 @@ aio::Task<void> show_access(Connection& connection, std::string namespace_name, 
 }
 
 aio::Task<void> send_document(Connection& connection, const CreateOptions& options,
-                              DocumentPart part, Tally& tally) {
+                              DocumentPart part, FileResults& results) {
     const std::string target =
         "/api/v1/jobs" + query({{"namespace", connection.options().namespace_name},
                                 {"strict", options.strict ? "true" : ""},
@@ -87,13 +39,13 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
     Result<net::HttpResponse> answer = co_await connection.exchange(
         "POST", target, std::move(part.text), media_type_of(part.file));
     if (!answer) {
-        tally.refused(part.file, answer.error(), options.format);
+        results.refused(part.file, answer.error(), options.format);
         co_return;
     }
     const Result<Reply> reply = connection.read_answer(*answer);
     if (!reply) {
-        tally.refused(part.file, reply.error(), options.format,
-                      wire::warnings_from_response(answer->body));
+        results.refused(part.file, reply.error(), options.format,
+                        wire::warnings_from_response(answer->body));
         co_return;
     }
     if (!is_document(options.format)) print_warnings(part.file, reply->body);
@@ -112,7 +64,7 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
                           text_of(reply->body, "jobId", text_of(reply->body, "name"))};
         std::cout << printable(typed_name(job)) << '\n';
     }
-    tally.made(part.file, reply->body);
+    results.answered(part.file, reply->body, false);
 }
 
 }  // namespace
@@ -133,15 +85,15 @@ void print_warnings(const std::string& file, const nlohmann::json& body) {
 }
 
 aio::Task<int> run_create(Connection& connection, CreateOptions options) {
-    Tally tally;
+    FileResults results;
     for (const std::string& file : options.files) {
         Result<std::vector<DocumentPart>> parts = read_documents(file);
         if (!parts) {
-            tally.refused(file, parts.error(), options.format);
+            results.refused(file, parts.error(), options.format);
             continue;
         }
         if (Result<void> whole = check_whole(*parts); !whole) {
-            tally.refused(file, whole.error(), options.format);
+            results.refused(file, whole.error(), options.format);
             continue;
         }
         // Jobs may need these, so they come first; if they are refused, no job is sent.
@@ -149,18 +101,17 @@ aio::Task<int> run_create(Connection& connection, CreateOptions options) {
         const PolicyFile how{"create", options.strict, options.dry_run, false};
         Result<PolicyAnswer> sent = co_await send_policy_documents(connection, how, policy);
         if (!sent) {
-            tally.refused(file, sent.error(), options.format);
+            results.refused(file, sent.error(), options.format);
             continue;
         }
         print_policy_answer(file, *sent, options.format);
-        tally.made(file, *sent);
+        results.answered(file, *sent);
         for (DocumentPart& part : *parts) {
-            co_await send_document(connection, options, std::move(part), tally);
+            co_await send_document(connection, options, std::move(part), results);
         }
     }
-    if (is_document(options.format)) print_document(std::cout, tally.results, options.format);
-    if (tally.failed > 0 && tally.created > 0) co_return kPartialFailure;
-    co_return tally.exit_code;
+    if (is_document(options.format)) print_document(std::cout, results.results, options.format);
+    co_return results.code();
 }
 
 }  // namespace gpuctl::cli

@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "wire/job/document.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -147,6 +148,16 @@ Result<std::vector<DocumentPart>> read_documents(const std::string& file) {
         return make_error(ErrorCode::InvalidYaml, "read " + file + ": contains no document");
     }
     return parts;
+}
+
+Result<void> check_whole(const std::vector<DocumentPart>& parts) {
+    std::vector<wire::Document> documents;
+    for (const DocumentPart& part : parts) {
+        Result<std::vector<wire::Document>> parsed = wire::parse_yaml(part.text);
+        if (!parsed) return {};  // the server reports it, with all other errors
+        for (wire::Document& document : *parsed) documents.push_back(std::move(document));
+    }
+    return wire::check_stream(documents);
 }
 
 }  // namespace gpuctl::cli

@@ -164,7 +164,7 @@ std::string nearest_key(std::string_view written, JobKind kind) {
 
 }  // namespace
 
-Result<std::string> explain_job_key(std::string_view what) {
+Result<KeyOfKind> find_key_of_kind(std::string_view what) {
     const std::size_t dot = std::min(what.find('.'), what.size());
     const std::string name = lower_case(std::string{what.substr(0, dot)});
     const auto kind = job_kind_of(name);
@@ -178,10 +178,10 @@ Result<std::string> explain_job_key(std::string_view what) {
                                    "behind it, such as training.resources.gpu"
                                  : "did you mean " + nearest + "?"));
     }
-    if (dot == what.size()) return about_kind(*kind);
+    if (dot == what.size()) return KeyOfKind{*kind, nullptr};
     const std::string_view path = what.substr(dot + 1);
     const JobKey* key = find_as_written(path);
-    if (key != nullptr && key->kinds.has(*kind)) return about_key(*key, *kind);
+    if (key != nullptr && key->kinds.has(*kind)) return KeyOfKind{*kind, key};
     std::string message = "explain the YAML of " + name + ": ";
     if (key != nullptr) {
         return make_error(ErrorCode::BadRequest, message + std::string{key->path} +
@@ -193,6 +193,10 @@ Result<std::string> explain_job_key(std::string_view what) {
     message += nearest.empty() ? "`gpuctl explain-yaml " + name + "` lists the keys"
                                : "did you mean " + name + "." + nearest + "?";
     return make_error(ErrorCode::BadRequest, std::move(message));
+}
+
+std::string explain_job_key(KeyOfKind what) {
+    return what.key == nullptr ? about_kind(what.kind) : about_key(*what.key, what.kind);
 }
 
 std::string job_keys_page() {

@@ -60,8 +60,15 @@ std::optional<std::string> read_choice_key(Fields& section, std::string_view pat
 // Where a key that is unknown in one section belongs: "service.replicas", or "".
 std::string home_of(std::string_view key, JobKind kind);
 
-// For `gpuctl explain-yaml`: "inference", "inference.service.port". An error names the nearest key.
-Result<std::string> explain_job_key(std::string_view what);
+// What "inference" or "inference.service.port" means: a kind, and a key of it or null for the whole
+// kind. An error names the nearest key.
+struct KeyOfKind {
+    JobKind kind{};
+    const JobKey* key = nullptr;
+};
+Result<KeyOfKind> find_key_of_kind(std::string_view what);
+// For `gpuctl explain-yaml`.
+std::string explain_job_key(KeyOfKind what);
 // docs/yaml.md.
 std::string job_keys_page();
 

@@ -149,6 +149,20 @@ TEST(Formats, json_is_one_of_every_command) {
     EXPECT_GT(leaves, 10);
 }
 
+TEST(Formats, explain_yaml_prints_a_key_and_its_members_as_a_document) {
+    CannedServer server{200, kJson, "{}"};
+    const auto outcome = server.run({"explain-yaml", "inference.service", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto body = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(body["kind"], "inference");
+    EXPECT_EQ(body["key"]["path"], "service");
+    const auto port = std::find_if(body["members"].begin(), body["members"].end(),
+                                   [](const auto& row) { return row["path"] == "service.port"; });
+    ASSERT_NE(port, body["members"].end());
+    EXPECT_EQ((*port)["maximum"], 65'535);
+    EXPECT_TRUE(outcome.request_lines.empty()) << "needs no server";
+}
+
 TEST(Formats, replay_that_cannot_run_says_so_in_its_document) {
     for (const std::vector<std::string>& format :
          {std::vector<std::string>{"--json"}, {"-o", "json"}}) {

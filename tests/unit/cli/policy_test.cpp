@@ -151,14 +151,31 @@ TEST(PolicyCommands, a_file_is_sent_whole_with_its_line_numbers_before_its_jobs)
 }
 
 TEST(PolicyCommands, jobs_of_a_file_are_not_sent_if_its_pools_are_refused) {
-    CannedServer server{409, "application/problem+json",
-                        R"({"error":"ManagedByFile","message":"create pool p: it is in a file"})"};
     const std::string file = file_with("kind: pool\npool: {name: p}\n---\nkind: training\n");
-    const auto outcome = server.run({"create", "-f", file});
-    EXPECT_EQ(outcome.exit_code, 4);
-    EXPECT_EQ(outcome.request_lines.size(), 1u);
-    EXPECT_NE(outcome.err.find(file + ": create pool p: it is in a file"), std::string::npos)
-        << outcome.err;
+    for (const std::string verb : {"create", "apply"}) {
+        CannedServer server{
+            409, "application/problem+json",
+            R"({"error":"ManagedByFile","message":"create pool p: it is in a file"})"};
+        const auto outcome = server.run({verb, "-f", file});
+        EXPECT_EQ(outcome.exit_code, 4) << verb;
+        EXPECT_EQ(outcome.request_lines.size(), 1u) << verb;
+        EXPECT_NE(outcome.err.find(file + ": create pool p: it is in a file"), std::string::npos)
+            << verb << outcome.err;
+    }
+}
+
+TEST(PolicyCommands, a_file_with_one_node_in_two_pools_is_not_sent) {
+    const std::string file = file_with(
+        "kind: pool\npool: {name: p}\nnodes: {n1: {}}\n---\n"
+        "kind: pool\npool: {name: q}\nnodes: {n1: {}}\n");
+    for (const std::string verb : {"create", "apply"}) {
+        CannedServer server{200, kJson, "{}"};
+        const auto outcome = server.run({verb, "-f", file});
+        EXPECT_EQ(outcome.exit_code, 1) << verb;
+        EXPECT_TRUE(outcome.request_lines.empty()) << verb;
+        EXPECT_NE(outcome.err.find("n1 is in pool q here and in pool p"), std::string::npos)
+            << verb << outcome.err;
+    }
 }
 
 TEST(PolicyCommands, query_pools_is_get_pools) {

@@ -53,6 +53,12 @@ std::string findings_with(JobKind kind, const JobKey& key, const std::string& va
     return decoded ? joined(decoded->warnings) : "error " + joined(decoded.error().details);
 }
 
+Result<std::string> explained(std::string_view what) {
+    const Result<KeyOfKind> found = find_key_of_kind(what);
+    if (!found) return found.error();
+    return explain_job_key(*found);
+}
+
 TEST(JobKeys, every_example_is_accepted_by_every_kind_that_has_the_key) {
     for (const JobKey& key : job_keys()) {
         if (key.example.empty() || key.path == "kind") continue;
@@ -147,7 +153,7 @@ TEST(ExplainYaml, shows_every_key_of_every_kind_in_any_spelling) {
     for (const JobKey& key : job_keys()) {
         for (const JobKind kind : kAllKinds) {
             const std::string name{to_string(kind)};
-            const auto text = explain_job_key(name + "." + std::string{key.path});
+            const auto text = explained(name + "." + std::string{key.path});
             EXPECT_EQ(text.has_value(), key.kinds.has(kind)) << name << "." << key.path;
             if (!text) {
                 EXPECT_TRUE(
@@ -158,13 +164,13 @@ TEST(ExplainYaml, shows_every_key_of_every_kind_in_any_spelling) {
             EXPECT_TRUE(holds(*text, std::string{key.standard})) << *text;
         }
     }
-    EXPECT_TRUE(explain_job_key("Inference.resources.gpu_type").has_value());
-    EXPECT_TRUE(explain_job_key("training.metadata").has_value());
-    EXPECT_TRUE(explain_job_key("training.storage.data.size").has_value());
+    EXPECT_TRUE(explained("Inference.resources.gpu_type").has_value());
+    EXPECT_TRUE(explained("training.metadata").has_value());
+    EXPECT_TRUE(explained("training.storage.data.size").has_value());
 }
 
 TEST(ExplainYaml, of_one_key_has_its_type_default_bounds_and_an_example) {
-    EXPECT_EQ(explain_job_key("inference.service.port").value(),
+    EXPECT_EQ(explained("inference.service.port").value(),
               "inference.service.port\n\n"
               "  Port of the Service.\n\n"
               "Type:     whole number\n"
@@ -177,7 +183,7 @@ TEST(ExplainYaml, of_one_key_has_its_type_default_bounds_and_an_example) {
 }
 
 TEST(ExplainYaml, of_a_wrong_word_names_the_nearest_key) {
-    const auto message = [](const char* what) { return explain_job_key(what).error().message; };
+    const auto message = [](const char* what) { return explained(what).error().message; };
     EXPECT_TRUE(holds(message("trainnig"), "did you mean training?"));
     EXPECT_TRUE(holds(message("pool"), "training, inference, notebook or compute"));
     EXPECT_TRUE(holds(message("training.resources.gpuTpye"), "training.resources.gpuType?"));

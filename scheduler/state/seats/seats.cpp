@@ -165,10 +165,14 @@ void Seats::settle(JobId id, EffectList& effects) {
 fact::Paused Seats::paused(const JobRow& job) const {
     fact::Paused out;
     out.releases = job.pause.releases;
-    for (const PodId id : job.seats) {
-        const PodRow& seat = state_.pods.rows()[id.value()];
-        out.gpus += state_.pods.shapes().at(seat.shape).gpus;
-        name_node(out.nodes, state_.nodes.rows()[seat.node.value()].facts.name);
+    const auto add_room = [&](PodId id) {
+        const PodRow& row = state_.pods.rows()[id.value()];
+        out.gpus += state_.pods.shapes().at(row.shape).gpus;
+        name_node(out.nodes, state_.nodes.rows()[row.node.value()].facts.name);
+    };
+    std::for_each(job.seats.begin(), job.seats.end(), add_room);
+    for (const PodId id : job.pods) {  // those that still stop
+        if (kept_of(id).node.exists()) add_room(id);
     }
     out.pods_lost = job.pause.seats_lost;
     out.nodes_lost = job.pause.nodes_lost;

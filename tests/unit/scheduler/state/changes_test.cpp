@@ -99,6 +99,17 @@ protected:
     EngineWorld world;
 };
 
+TEST_F(Changes, a_paused_job_is_said_to_keep_the_gpus_of_pods_that_still_stop) {
+    make_pods("");
+    world.run();
+    pause();
+    const fact::Paused stopping = world.engine.state().seats.paused(row());
+    EXPECT_EQ(stopping.gpus, whole_gpus(8));
+    EXPECT_FALSE(stopping.nodes.empty());
+    stop_pods("");
+    EXPECT_EQ(world.engine.state().seats.paused(row()).gpus, whole_gpus(8));
+}
+
 TEST_F(Changes, a_paused_job_keeps_the_gpus_of_its_pods_on_their_nodes_and_in_its_quota) {
     start_and_pause();
     EXPECT_EQ(row().seats.size(), 2u);

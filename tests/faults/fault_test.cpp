@@ -43,7 +43,15 @@ bool is_caught_by_its_witness(std::string_view fault) {
                        });
 }
 
-// Faults of pauses, which only these worlds draw.
+// Faults that only worlds with pauses show. Another fault may keep such a world from coming to rest.
+constexpr std::string_view kFaultsOfPauses[]{
+    "keep_no_seats",     "seats_cost_nothing",    "keep_seats_after_release",
+    "place_paused_jobs", "forget_seats_on_disk", "take_stale_changes"};
+
+// Faults that only worlds with changes of nodes show.
+constexpr std::string_view kFaultsOfNodes[]{"forget_open_node_changes",
+                                            "send_node_changes_together"};
+
 bool is_caught_by_pauses(std::string_view fault) {
     EXPECT_TRUE(select_fault(fault));
     bool is_caught = false;
@@ -56,7 +64,6 @@ bool is_caught_by_pauses(std::string_view fault) {
     return is_caught;
 }
 
-// Faults of changes of nodes, which only these worlds draw.
 bool is_caught_by_nodes(std::string_view fault) {
     EXPECT_TRUE(select_fault(fault));
     bool is_caught = false;
@@ -73,9 +80,14 @@ class SeededFaults : public testing::TestWithParam<SeededFaultRow> {};
 
 TEST_P(SeededFaults, fault_is_caught) {
     const std::string_view fault = GetParam().name;
-    EXPECT_TRUE(is_caught_by_its_witness(fault) || is_caught_by_pauses(fault) ||
-                is_caught_by_nodes(fault) || is_caught(fault, 1, 3'000))
-        << GetParam().meaning;
+    if (std::ranges::count(kFaultsOfPauses, fault) > 0) {
+        EXPECT_TRUE(is_caught_by_pauses(fault)) << GetParam().meaning;
+    } else if (std::ranges::count(kFaultsOfNodes, fault) > 0) {
+        EXPECT_TRUE(is_caught_by_nodes(fault)) << GetParam().meaning;
+    } else {
+        EXPECT_TRUE(is_caught_by_its_witness(fault) || is_caught(fault, 1, 3'000))
+            << GetParam().meaning;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, SeededFaults, testing::ValuesIn(kSeededFaults),

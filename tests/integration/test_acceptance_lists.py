@@ -140,7 +140,7 @@ class Described(Laboratory, unittest.TestCase):
     def test_F1_F2_a_job_is_found_by_its_name_and_by_that_of_a_pod(self):
         self.create("notebook/test-notebook-job.yaml", "compute/test-redis.yaml", "inference/test-inference.yaml",
                     "training/test-training.yaml")
-        # Jobs that are called as pods of others are.
+        # Jobs whose names look like those of pods.
         self.create_text("---\n".join(training(name) for name in ("test-redis-5", "data-prep-notebook0", "mine-3")))
         for name in ("test-notebook-job", "test-redis", "test-inference", "test-training"):
             self.wait_status(name)

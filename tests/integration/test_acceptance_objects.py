@@ -245,7 +245,7 @@ class Lives(OnTheApiServer, unittest.TestCase):
         self.assertEqual((after[0]["spec"]["replicas"], after[0]["spec"]["template"]["spec"]["containers"][0]["image"]), (2, "example/x:2"))
         self.assertEqual(after[1]["spec"]["ports"], before[1]["spec"]["ports"])
 
-    def test_E10_G7_pods_of_others_are_not_listed_and_bare_ones_of_ours_are(self):
+    def test_E10_G7_pods_of_other_schedulers_are_not_listed_and_bare_ones_of_ours_are(self):
         create_pod(self.bed, self.namespace, pod("stranger", gpus=0, scheduler="default-scheduler", nodeName=self.nodes[0]),
                    role="admin")
         create_pod(self.bed, self.namespace, pod("bare", gpus=0))

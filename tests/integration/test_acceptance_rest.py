@@ -52,7 +52,7 @@ class Jobs(Laboratory, unittest.TestCase):
         self.assertEqual([job[key] for key in ("jobId", "name", "namespace", "kind", "status", "pool")],
                          ["test-training", "test-training", "default", "training", "Running", "default"])
         self.assertTrue(job["createdAt"])
-        self.assertEqual(self.rest("GET", "/jobs/nobody", status=404)["error"], "JobNotFound")
+        self.assertEqual(self.rest("GET", "/jobs/absent", status=404)["error"], "JobNotFound")
 
     def test_L7_a_job_of_any_namespace_is_deleted(self):
         self.create_text(service("web", namespace="team-a") + "---\n" + training("b", GPUCTL_SIM_RUN_TIME="600s"))
@@ -100,7 +100,7 @@ class Nodes(Laboratory, unittest.TestCase):
         self.assertEqual(self.rest("GET", "/nodes/node-1")["resources"]["gpuTotal"], 8)
         details = self.rest("GET", "/nodes/gpu-detail")
         self.assertEqual(len(next(item for item in details["items"] if item["nodeName"] == "node-1")["gpus"]), 8)
-        self.assertEqual(self.rest("GET", "/nodes/nobody", status=404)["error"], "NodeNotFound")
+        self.assertEqual(self.rest("GET", "/nodes/absent", status=404)["error"], "NodeNotFound")
 
     def test_L13_labels_are_read_and_written_also_with_a_slash_in_the_key(self):
         for key, at in (("zone", "zone"), ("runwhere.ai/zone", "runwhere.ai/zone"), ("runwhere.ai/zone", "runwhere.ai%2Fzone")):
@@ -143,7 +143,7 @@ class Nodes(Laboratory, unittest.TestCase):
         self.assertEqual(self.rest("GET", "/namespaces/team-memory")["quota"]["name"], "memory-quota")
         self.assertIsNone(self.rest("GET", "/namespaces/default")["quota"])
         self.assertEqual(self.rest("DELETE", "/namespaces/default", status=403)["error"], "NamespaceNotManaged")
-        self.assertEqual(self.rest("DELETE", "/namespaces/nobody", status=404)["error"], "NamespaceNotFound")
+        self.assertEqual(self.rest("DELETE", "/namespaces/absent", status=404)["error"], "NamespaceNotFound")
         self.assertEqual(self.rest("DELETE", "/namespaces/team-memory")["status"], "deleted")
 
 
@@ -181,7 +181,7 @@ class Scenarios(Laboratory, unittest.TestCase):
         self.cli("delete", "pool", "lab-pool")
         self.assertEqual((self.rows(), self.document("get", "quotas")), ([], []))
 
-    def test_SC_2_three_kinds_in_two_namespaces_are_told_apart(self):
+    def test_SC_2_three_kinds_in_two_namespaces_are_listed_apart(self):
         self.create_text("---\n".join((service("c", namespace="team-a"), service("i", kind="inference", namespace="team-a"),
                                        training("t", namespace="team-b"))))
         for flags, names in (((), ["c", "i", "t"]), (("-n", "team-a"), ["c", "i"]), (("--kind", "training"), ["t"]),
@@ -202,7 +202,7 @@ class Scenarios(Laboratory, unittest.TestCase):
         self.cli("delete", "pool", "p")
         self.assertNotIn("p", [pool["name"] for pool in self.document("get", "pools")])
 
-    def test_SC_4_a_quota_counts_and_holds_back(self):
+    def test_SC_4_a_quota_counts_what_runs_and_lets_the_next_job_wait(self):
         self.create("quota/scenario-quota.yaml")
         self.create_text("---\n".join(training(name, gpus=1, namespace="team-scenario") for name in "ab"))
         self.wait_status("a", namespace="team-scenario")

@@ -184,7 +184,8 @@ aio::Task<net::HttpResponse> store_job(Services& services, Call call, JobBody re
         co_return problem_reply(with_cause(services, *refused), call);
     }
     if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
-        co_return problem_reply(*unplaceable, call);
+        co_return problem_reply(with_place(std::move(*unplaceable), read, services.engine.state()),
+                                call, warnings);
     }
     if (std::optional<std::string> tight = head_room_warning(services.engine.state(), job.spec)) {
         warnings.push_back({{.pointer = "/resources"}, std::move(*tight)});

@@ -22,13 +22,18 @@ nlohmann::json amounts(const nlohmann::json& item, const char* member, const cha
 // The documents of --json and -o yaml.
 nlohmann::json quota_row(const nlohmann::json& item) {
     nlohmann::json hard = amounts(item, "hard", "unlimited");
-    hard["pods"] = "unlimited";
+    nlohmann::json used = amounts(item, "used", "0");
+    const nlohmann::json limits = item.value("hard", nlohmann::json::object());
+    hard["pods"] = text_of(limits, "pods", "unlimited");
+    if (hard["pods"] != "unlimited") {
+        used["pods"] = text_of(item.value("used", nlohmann::json::object()), "pods", "0");
+    }
     return {{"name", text_of(item, "name")},
             {"namespace", text_of(item, "namespace")},
             {"description", text_of(item, "description")},
             {"source", text_of(item, "source")},
             {"hard", std::move(hard)},
-            {"used", amounts(item, "used", "0")},
+            {"used", std::move(used)},
             {"status", text_of(item, "status")},
             {"note", text_of(item, "note")}};
 }
@@ -83,6 +88,7 @@ void describe_quota(const nlohmann::json& item) {
     fact("CPU", used_of(row, "cpu"));
     fact("Memory", used_of(row, "memory"));
     fact("GPU", used_of(row, kGpuKey));
+    if (row["used"].contains("pods")) fact("Pods", used_of(row, "pods"));
     fact("Note", text_of(row, "note"));
 }
 
@@ -104,6 +110,7 @@ void describe_namespace(const nlohmann::json& item) {
     fact("CPU", used_of(row, "cpu"));
     fact("Memory", used_of(row, "memory"));
     fact("GPU", used_of(row, kGpuKey));
+    if (row["used"].contains("pods")) fact("Pods", used_of(row, "pods"));
     fact("Note", text_of(row, "note"));
 }
 

@@ -155,6 +155,7 @@ bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
         known->second.node.resource_version = identity.resource_version;
         return true;
     }
+    networks_.set(*facts, labels_.prefix());
     WatchedNode node{identity.uid, identity.resource_version, facts->unschedulable, facts->labels};
     if (!outbox_.offer(NodeObserved{std::move(*facts)})) return false;
     ++figures_.reported;
@@ -165,6 +166,7 @@ bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
 bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
     if (!nodes_.contains(identity.name)) return true;
     if (!outbox_.offer(NodeRemoved{identity.name})) return false;
+    networks_.erase(identity.name);
     nodes_.erase(identity.name);
     return true;
 }

@@ -22,6 +22,7 @@
 #include "k8s/json/labels.hpp"
 #include "k8s/watch/feed.hpp"
 #include "k8s/watch/volumes.hpp"
+#include "k8s/workload/network_facts.hpp"
 #include "k8s/write/event_recorder.hpp"
 #include "k8s/write/node_writer.hpp"
 #include "k8s/write/status_writer.hpp"
@@ -90,12 +91,14 @@ public:
 
     // As the watch showed it last; nullopt: there is no such node.
     [[nodiscard]] std::optional<WatchedNode> find(const std::string& name) const;
+    [[nodiscard]] const Networks& networks() const { return networks_; }
 
 private:
     struct Known {
         std::uint64_t fingerprint = 0;
         WatchedNode node;
     };
+    Networks networks_;
     LabelKeys labels_;
     std::unordered_map<std::string, Known> nodes_;  // by name
     std::string scratch_;

@@ -156,9 +156,8 @@ aio::Task<Result<void>> App::open_cluster() {
         co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
     config::FileLayer file = config::file_layer(config_);
-    Result<config::MergedPolicy> merged =
-        api::merge_with_file(file, recovered->engine.state().policy_objects.by_key(),
-                             row.lists_all_objects);
+    Result<config::MergedPolicy> merged = api::merge_with_file(
+        file, recovered->engine.state().policy_objects.by_key(), row.lists_all_objects);
     if (!merged) co_return merged.error();
     cluster_ = backend_->make_cluster(*recovered);
     run_engine(std::move(*recovered), std::move(file), std::move(*merged));
@@ -190,8 +189,7 @@ void App::run_engine(journal::Recovered recovered, config::FileLayer file,
     if (objects == nullptr) return cluster_->start(*engine_);
     reported_objects_ = std::make_unique<api::ReportedObjects>(*engine_, *policy_layers_);
     cluster_->start(*reported_objects_);
-    tasks_.spawn("report of the policy",
-                 api::report_policy(*engine_, *policy_layers_, *objects));
+    tasks_.spawn("report of the policy", api::report_policy(*engine_, *policy_layers_, *objects));
 }
 
 void App::serve() {

@@ -27,8 +27,8 @@ struct SideWatchSettings {
     LabelKeys labels;
     ReadSpec read_spec;
     std::chrono::milliseconds rediscover{60'000};
-    std::uint64_t seed = 1;  // base; each informer has its own
-    std::function<void()> on_policy_change;  // an object of the policy was shown
+    std::uint64_t seed = 1;                    // base; each informer has its own
+    std::function<void()> on_policy_change;    // an object of the policy was shown
     std::function<void()> on_no_policy_kinds;  // config/crds.yaml is not applied; called once
 };
 

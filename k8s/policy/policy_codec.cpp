@@ -273,8 +273,8 @@ json merge_patch_between(const json& before, const json& after) {
         if (had == before.end()) {
             patch[key] = value;
         } else if (*had != value) {
-            patch[key] = had->is_object() && value.is_object() ? merge_patch_between(*had, value)
-                                                               : value;
+            patch[key] =
+                had->is_object() && value.is_object() ? merge_patch_between(*had, value) : value;
         }
     }
     for (const auto& [key, value] : before.items()) {

@@ -9,10 +9,11 @@ KubernetesPolicy::KubernetesPolicy(aio::Loop& loop, aio::TaskGroup& group, Clien
     : group_(group),
       feeds_(feeds),
       writer_(
-          client, settings.labels,
-          [this](PolicyKind kind) { return feeds_.watches.policy(kind); }, std::move(term)),
+          client, settings.labels, [this](PolicyKind kind) { return feeds_.watches.policy(kind); },
+          std::move(term)),
       status_(loop, client, [this](PolicyKind kind) { return feeds_.watches.policy(kind); }),
-      labels_(loop, group, client, [this](const std::string& name) { return feeds_.nodes.find(name); },
+      labels_(loop, group, client,
+              [this](const std::string& name) { return feeds_.nodes.find(name); },
               {settings.labels, settings.instance, std::chrono::milliseconds{1'000},
                std::chrono::milliseconds{300'000}, std::chrono::milliseconds{600'000},
                std::move(settings.on_restored)}) {

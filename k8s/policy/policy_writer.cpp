@@ -24,8 +24,7 @@ constexpr std::array<PolicyKind, 4> kOrder{PolicyKind::pool, PolicyKind::name_sp
                                            PolicyKind::quota, PolicyKind::queue};
 
 std::size_t place_of(PolicyKind kind) {
-    return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), kind) -
-                                    kOrder.begin());
+    return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), kind) - kOrder.begin());
 }
 
 std::string body_text(const json& body) {
@@ -195,16 +194,14 @@ aio::Task<ApiResult<ApiResponse>> PolicyWriter::send(ApiCall call, aio::Deadline
 
 // Whether the watch shows the wanted state; "any" document: that there is one.
 aio::Task<bool> PolicyWriter::is_shown(Step step, aio::Deadline deadline) {
-    const aio::Deadline until =
-        aio::Deadline::earlier(deadline, aio::Deadline::in(kPolicyIsShown));
+    const aio::Deadline until = aio::Deadline::earlier(deadline, aio::Deadline::in(kPolicyIsShown));
     for (;;) {
         const WatchedPolicyObject* object = find(step.key);
         if (step.document.empty()) {
             if (object == nullptr) co_return true;
-        } else if (object != nullptr &&
-                   (step.document == "any" ||
-                    json::parse(object->reading.document, nullptr, false) ==
-                        json::parse(step.document, nullptr, false))) {
+        } else if (object != nullptr && (step.document == "any" ||
+                                         json::parse(object->reading.document, nullptr, false) ==
+                                             json::parse(step.document, nullptr, false))) {
             co_return true;
         }
         if (until.passed()) co_return false;
@@ -229,8 +226,8 @@ aio::Task<Written> PolicyWriter::create(Step step, bool dry_run, aio::Deadline d
         const bool shown = co_await is_shown(std::move(asked), deadline);
         const WatchedPolicyObject* object = find(step.key);
         if (shown && object != nullptr) {
-            co_return ports::PolicyObjectWritten{
-                step.key, object->identity.uid, version_number(object->identity.resource_version)};
+            co_return ports::PolicyObjectWritten{step.key, object->identity.uid,
+                                                 version_number(object->identity.resource_version)};
         }
     }
     if (answer.error().http_status != 409) co_return refused(step.key, "create", answer.error());
@@ -241,11 +238,10 @@ aio::Task<Written> PolicyWriter::create(Step step, bool dry_run, aio::Deadline d
     const PolicyResource& of = policy_resource(step.key.kind);
     co_return make_error(
         ErrorCode::Conflict,
-        "create " + config::in_words(step.key) + ": the cluster has a " +
-            std::string{of.api_kind} + " " + name +
-            " that gpuctl does not use as such; see kubectl describe " + std::string{of.resource} +
-            (of.is_namespaced ? " -n " + step.key.name : std::string{}) + " " + name +
-            ", and delete it or choose another name");
+        "create " + config::in_words(step.key) + ": the cluster has a " + std::string{of.api_kind} +
+            " " + name + " that gpuctl does not use as such; see kubectl describe " +
+            std::string{of.resource} + (of.is_namespaced ? " -n " + step.key.name : std::string{}) +
+            " " + name + ", and delete it or choose another name");
 }
 
 // A namespace that others made gets our label. It is not deleted with it.

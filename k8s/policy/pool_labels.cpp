@@ -129,9 +129,9 @@ void PoolLabels::report(const std::string& name, const WatchedNode& node, Epoch 
     const std::string& pool = member->second.pool;
     if (had == pool || (had.empty() && !was_ours)) return;
     if (settings_.on_restored) settings_.on_restored(name, had, pool);
-    std::string note = "the label " + key + " was " + (had.empty() ? "removed" : "\"" + had + "\"") +
-                       "; it is " + pool + " again, because ComputePool " + pool +
-                       " names this node: change spec.nodes there";
+    std::string note =
+        "the label " + key + " was " + (had.empty() ? "removed" : "\"" + had + "\"") + "; it is " +
+        pool + " again, because ComputePool " + pool + " names this node: change spec.nodes there";
     group_.spawn("event of node", post_event(name, node.uid, std::move(note), epoch));
 }
 

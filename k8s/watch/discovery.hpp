@@ -1,7 +1,8 @@
 #pragma once
 // Finds which optional kinds this API server has: PodGroup dialects, JobSets, DeviceClasses, and
-// our own of config/crds.yaml; never assumed. The group list has the groups and versions that exist; each known one is asked for its
-// resources. At most one request each, on most clusters one in all.
+// our own of config/crds.yaml; never assumed. The group list has the groups and versions that
+// exist; each known one is asked for its resources. At most one request each, on most clusters one
+// in all.
 
 #include <string>
 #include <string_view>

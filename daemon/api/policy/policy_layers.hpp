@@ -70,7 +70,7 @@ public:
     [[nodiscard]] std::string source_of(const PolicyKey& key) const;
 
 private:
-    struct Draft {  // of a change
+    struct Draft {        // of a change
         Objects objects;  // as they will be
         PolicyObjectsChanged event;
         std::vector<PolicyOutcome> outcomes;

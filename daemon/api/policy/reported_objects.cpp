@@ -152,8 +152,8 @@ std::vector<ports::PolicyObjectStatus> policy_statuses(core::EngineLoop& engine,
         if (!read) continue;
         for (const auto& [node, type] : read->nodes) {
             const auto known = state.nodes.nodes_by_name().find(node);
-            const bool is_there = known != state.nodes.nodes_by_name().end() &&
-                                  state.node(known->second).known;
+            const bool is_there =
+                known != state.nodes.nodes_by_name().end() && state.node(known->second).known;
             if (!is_there) status.nodes_gone.push_back(node);
         }
     }

@@ -42,23 +42,20 @@ TEST(PolicyCodec, a_compute_pool_is_the_pool_that_gpuctl_reads_from_a_file) {
 }
 
 TEST(PolicyCodec, what_it_writes_reads_back_as_the_same_document) {
-    json quota = {{"metadata",
-                   {{"name", "q1-team-a"},
-                    {"namespace", "team-a"},
-                    {"labels", {{"runwhere.ai/quota", "q1"}}}}},
-                  {"spec",
-                   {{"hard",
-                     {{"cpu", "20"},
-                      {"memory", "40Gi"},
-                      {"requests.nvidia.com/gpu", "2"},
-                      {"pods", "7"}}}}}};
+    json quota = {
+        {"metadata",
+         {{"name", "q1-team-a"},
+          {"namespace", "team-a"},
+          {"labels", {{"runwhere.ai/quota", "q1"}}}}},
+        {"spec",
+         {{"hard",
+           {{"cpu", "20"}, {"memory", "40Gi"}, {"requests.nvidia.com/gpu", "2"}, {"pods", "7"}}}}}};
     const json queue = {{"metadata", {{"name", "infer.chat"}}},
                         {"spec", {{"pool", "infer"}, {"weight", 2}, {"order", "FIFO"}}}};
     const json space = {{"metadata", {{"name", "team-a"}}}};
-    for (const auto& [kind, object] : {std::pair{PolicyKind::pool, compute_pool_json()},
-                                       std::pair{PolicyKind::quota, quota},
-                                       std::pair{PolicyKind::queue, queue},
-                                       std::pair{PolicyKind::name_space, space}}) {
+    for (const auto& [kind, object] :
+         {std::pair{PolicyKind::pool, compute_pool_json()}, std::pair{PolicyKind::quota, quota},
+          std::pair{PolicyKind::queue, queue}, std::pair{PolicyKind::name_space, space}}) {
         const PolicyReading reading = reading_of(kind, object);
         ASSERT_FALSE(reading.document.empty()) << reading.problem;
         const json manifest = policy_manifest(reading.key, reading.document, LabelKeys{});

@@ -35,8 +35,8 @@ protected:
 
     void show(const std::string& name, const std::string& version, const json& spec) {
         const json object{{"metadata", {{"name", name}}}, {"spec", spec}};
-        EXPECT_TRUE(feed.on_object(Change::modified, {"", name, "u-" + name, version},
-                                   object.dump()));
+        EXPECT_TRUE(
+            feed.on_object(Change::modified, {"", name, "u-" + name, version}, object.dump()));
     }
     // Once the server was asked.
     aio::Task<void> show_after(std::atomic<int>& asked, std::string name, std::string version,
@@ -59,11 +59,10 @@ protected:
         ScriptedServer server{std::move(script)};
         auto client = client_of(server);
         client->set_fence(&fence);
-        PolicyWriter writer{*client, LabelKeys{},
-                            [this](PolicyKind kind) {
-                                return kind == PolicyKind::pool ? &feed : nullptr;
-                            },
-                            [] { return Epoch{1}; }};
+        PolicyWriter writer{
+            *client, LabelKeys{},
+            [this](PolicyKind kind) { return kind == PolicyKind::pool ? &feed : nullptr; },
+            [] { return Epoch{1}; }};
         auto written = run(writer.write(std::move(wanted), soon()));
         seen = server.received();
         return written;
@@ -80,8 +79,8 @@ TEST_F(PolicyWriterTest, a_change_patches_the_version_that_the_watch_showed) {
     show("p", "5", {{"nodes", {{{"name", "n1"}}}}, {"poolType", "gpu"}});
     PolicyObjectsChanged wanted;
     wanted.put.push_back(put("p", R"("nodes":{"n1":{},"n2":{}},"quota":{"maxJobs":2})", ""));
-    const auto written = write(
-        [](const SeenRequest&, Reply& reply) { reply.respond(200, answered("6")); }, wanted);
+    const auto written =
+        write([](const SeenRequest&, Reply& reply) { reply.respond(200, answered("6")); }, wanted);
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ((*written)[0].version, 6u);
     ASSERT_EQ(seen.size(), 1u);
@@ -147,15 +146,15 @@ TEST_F(PolicyWriterTest, without_the_kind_the_answer_says_what_to_apply) {
         wanted);
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().code, ErrorCode::NotSupportedHere);
-    EXPECT_NE(written.error().message.find("kubectl apply -f config/crds.yaml"),
-              std::string::npos);
+    EXPECT_NE(written.error().message.find("kubectl apply -f config/crds.yaml"), std::string::npos);
 }
 
 TEST_F(PolicyWriterTest, a_creation_without_an_answer_is_read_back_from_the_watch) {
     PolicyObjectsChanged wanted;
     wanted.put.push_back(put("p", R"("description":"a")"));
     std::atomic<int> asked = 0;
-    group.spawn("watch", show_after(asked, "p", "6", {{"description", "a"}, {"nodes", json::array()}}));
+    group.spawn("watch",
+                show_after(asked, "p", "6", {{"description", "a"}, {"nodes", json::array()}}));
     const auto written = write(
         [&](const SeenRequest&, Reply& reply) {
             ++asked;

@@ -32,13 +32,17 @@ Json labels_of_namespace(const Json& item) { return item.value("labels", Json::o
 
 nlohmann::json quota_row(const nlohmann::json& item) {
     Json hard = amounts_of(item, "hard", kNoLimit);
-    hard["pods"] = kNoLimit;
+    Json used = amounts_of(item, "used", "0");
+    hard["pods"] = text_of(item.value("hard", Json::object()), "pods", kNoLimit);
+    if (hard["pods"] != kNoLimit) {
+        used["pods"] = text_of(item.value("used", Json::object()), "pods", "0");
+    }
     return {{"name", text_of(item, "name")},
             {"namespace", text_of(item, "namespace")},
             {"description", text_of(item, "description")},
             {"source", text_of(item, "source")},
             {"hard", std::move(hard)},
-            {"used", amounts_of(item, "used", "0")},
+            {"used", std::move(used)},
             {"status", text_of(item, "status")},
             {"note", text_of(item, "note")}};
 }

@@ -114,15 +114,20 @@ CLI::App* add_action(CLI::App& app, CommandLine& line, const std::string& action
 
 void add_migrate(CLI::App& app, CommandLine& line) {
     CLI::App* command =
-        app.add_subcommand("migrate", "copy node labels of earlier products to the present prefix");
+        app.add_subcommand("migrate", "write labels of earlier products under the present prefix");
     command->footer(
         "Examples:\n"
-        "  gpuctl migrate --dry-run                   lists what would be added\n"
+        "  gpuctl migrate --dry-run                   lists what would be done\n"
         "  gpuctl migrate\n"
-        "Labels such as g8s.host/gpuType and gpuctl/pool stay; gpuctl reads them, and a label\n"
-        "with the present prefix wins. ACTION: add, added, present (it has this value already),\n"
-        "differs (it has another value, which stays) or failed.");
+        "  gpuctl migrate --remove-old                also removes the old labels\n"
+        "Of nodes, and on Kubernetes of workloads and pods: labels such as g8s.host/gpuType and\n"
+        "gpuctl/pool. gpuctl reads them as well; a label with the present prefix wins. ACTION: add,\n"
+        "added, present (it has this value already), differs (it has another value; both stay),\n"
+        "remove, removed, kept (the new label could not be added) or failed.");
     command->add_flag("--dry-run", line.nodes.is_dry_run, "change nothing");
+    command->add_flag("--remove-old", line.nodes.removes_old,
+                      "remove old labels whose present label has the same value; an older gpuctld "
+                      "on the same cluster no longer finds them");
     add_node_output(*command, line);
     command->callback([&line] {
         take_output(line);

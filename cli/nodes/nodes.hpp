@@ -22,6 +22,7 @@ struct NodeOptions {
     bool deletes = false;
     bool moves = false;
     bool is_dry_run = false;     // of migrate
+    bool removes_old = false;    // of migrate
     bool is_short_form = false;  // --json, not -o json
     Format format = Format::table;
     ListOutput output;  // of get labels

@@ -8,6 +8,7 @@
 #include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/job_body.hpp"
+#include "daemon/api/jobs/pod_quota.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "daemon/api/jobs/store_job.hpp"
 #include "scheduler/state/workloads/check_change.hpp"
@@ -114,7 +115,10 @@ std::optional<Error> refusal_of(Services& services, const Wanted& wanted) {
     }
     if (const auto never = preflight(services.engine.state(), wanted.body.job.spec))
         return with_place(wording::error_of(*never), wanted.body, services.engine.state());
-    return std::nullopt;
+    // A change that makes no more pods is possible in a namespace that has too many.
+    const JobSpec& spec = wanted.body.job.spec;
+    if (pods_stated(spec) <= pods_stated(wanted.before.spec)) return std::nullopt;
+    return pod_quota_refusal(services, "change job " + to_string(spec.key), spec);
 }
 
 JobUpdated event_of(const Wanted& wanted) {

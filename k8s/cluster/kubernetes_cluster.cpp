@@ -8,9 +8,12 @@
 
 #include "aio/loop.hpp"
 #include "k8s/auth/kubeconfig.hpp"
+#include "k8s/cluster/cluster_events.hpp"
 #include "k8s/cluster/controller_trouble.hpp"
 #include "k8s/cluster/kubernetes_cluster_parts.hpp"
 #include "k8s/cluster/kubernetes_health.hpp"
+#include "k8s/cluster/label_migration.hpp"
+#include "k8s/cluster/namespace_check.hpp"
 #include "k8s/cluster/node_port.hpp"
 
 namespace gpuctl::k8s {
@@ -77,7 +80,9 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
                  if (outcome.result == BindResult::bound) report_bound(outcome.uid);
                  outbox.deliver(std::move(outcome));
              }),
-      maker(group, *client, {settings.scheduler_name, labels, settings.pod_defaults},
+      maker(group, *client,
+            {settings.scheduler_name, labels, settings.pod_defaults,
+             [this](const JobSpec& spec) { return node_feed.networks().of(spec); }},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
               [this](const EvictPod& order, PodEvictOutcome outcome) {
@@ -209,6 +214,21 @@ aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadl
 
 aio::Task<Result<void>> KubernetesCluster::try_create(JobRecord job, Epoch epoch) {
     return parts_->maker.try_create(std::move(job), epoch);
+}
+
+aio::Task<Result<void>> KubernetesCluster::check_namespace(ports::NamespaceQuestion question,
+                                                           aio::Deadline deadline) {
+    return k8s::check_namespace(*parts_->client, parts_->labels, std::move(question), deadline);
+}
+
+aio::Task<Result<ports::ClusterEvents>> KubernetesCluster::events(std::string namespace_name,
+                                                                  aio::Deadline deadline) {
+    return list_events(*parts_->client, parts_->events_read, std::move(namespace_name), deadline);
+}
+
+aio::Task<Result<ports::MigratedLabels>> KubernetesCluster::migrate_labels(
+    ports::LabelMigration order, aio::Deadline deadline) {
+    return k8s::migrate_labels(*parts_->client, parts_->labels, order, deadline);
 }
 
 aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey job,

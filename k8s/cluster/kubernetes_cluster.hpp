@@ -87,6 +87,12 @@ public:
     [[nodiscard]] ports::PolicyObjectPort* policy_objects() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
+    aio::Task<Result<void>> check_namespace(ports::NamespaceQuestion question,
+                                            aio::Deadline deadline) override;
+    aio::Task<Result<ports::ClusterEvents>> events(std::string namespace_name,
+                                                   aio::Deadline deadline) override;
+    aio::Task<Result<ports::MigratedLabels>> migrate_labels(ports::LabelMigration order,
+                                                            aio::Deadline deadline) override;
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
     aio::Task<Result<ports::Orphans>> remove_orphans(ObjectKey job, bool force,

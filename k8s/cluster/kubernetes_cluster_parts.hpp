@@ -10,6 +10,7 @@
 #include "aio/task_group.hpp"
 #include "k8s/client/log_stream.hpp"
 #include "k8s/client/pod_session.hpp"
+#include "k8s/cluster/cluster_events.hpp"
 #include "k8s/cluster/kubernetes_cluster.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
@@ -72,6 +73,7 @@ struct KubernetesCluster::Parts {
     KubernetesLogs logs;
     KubernetesSessions sessions;
 
+    EventCache events_read;
     bool synced_reported = false;
     bool listing = false;  // the first lists have started
     bool stopping = false;

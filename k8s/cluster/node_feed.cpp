@@ -30,6 +30,7 @@ bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
         known->second.node.resource_version = identity.resource_version;
         return true;
     }
+    networks_.set(*facts, labels_.prefix());
     WatchedNode node{identity.uid, identity.resource_version, facts->unschedulable, facts->labels};
     if (!outbox_.offer(NodeObserved{std::move(*facts)})) return false;
     ++figures_.reported;
@@ -41,6 +42,7 @@ bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
 bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
     if (!nodes_.contains(identity.name)) return true;
     if (!outbox_.offer(NodeRemoved{identity.name})) return false;
+    networks_.erase(identity.name);
     nodes_.erase(identity.name);
     return true;
 }
@@ -65,6 +67,7 @@ void NodeFeed::report_again(const std::string& name) {
     apply_membership(facts);
     const std::uint64_t print = fingerprint(facts, scratch_);
     if (known->second.fingerprint == print) return;
+    networks_.set(facts, labels_.prefix());
     outbox_.deliver(NodeObserved{std::move(facts)});
     ++figures_.reported;
     known->second.fingerprint = print;

@@ -12,6 +12,7 @@
 
 #include "k8s/json/labels.hpp"
 #include "k8s/watch/feed.hpp"
+#include "k8s/workload/network_facts.hpp"
 #include "k8s/write/node_writer.hpp"
 #include "ports/policy_store.hpp"
 #include "scheduler/model/node.hpp"
@@ -33,6 +34,7 @@ public:
 
     // As the watch showed it last; nullopt: there is no such node.
     [[nodiscard]] std::optional<WatchedNode> find(const std::string& name) const;
+    [[nodiscard]] const Networks& networks() const { return networks_; }
 
 private:
     struct Known {
@@ -43,6 +45,7 @@ private:
     void apply_membership(NodeFacts& facts) const;
     void report_again(const std::string& name);
 
+    Networks networks_;
     LabelKeys labels_;
     ports::NodeMemberships memberships_;
     std::function<void(const std::string&)> say_;

@@ -33,6 +33,7 @@ struct QuotaObject {
     std::optional<CpuMilli> cpu;
     std::optional<Bytes> memory;
     std::optional<GpuMilli> gpus;
+    std::optional<std::int64_t> pods;  // checked when jobs are created or changed
 };
 
 struct QueueObject {

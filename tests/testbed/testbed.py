@@ -391,8 +391,9 @@ class Testbed:
                                   expect=(201,))[1]["status"]["allowed"] == expected,
                  deadline_s, f"{user} {'may' if expected else 'may not'} {verb} {resource}/{subresource}")
 
-    def create_namespace(self, name):
-        self.api("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, expect=(201, 409))
+    def create_namespace(self, name, managed=True):
+        labels = {"runwhere.ai/namespace": "true"} if managed else {}
+        self.api("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}}, expect=(201, 409))
         if self.with_controllers and "kube-controller-manager" in self.processes:
             wait_for(lambda: self.api("GET", f"/api/v1/namespaces/{name}")[0] == 200, 10, f"namespace {name}")
         return name

@@ -36,7 +36,10 @@ aio::Task<net::HttpResponse> pause_job(Services& services, Call call);
 aio::Task<net::HttpResponse> resume_job(Services& services, Call call);
 
 // events.cpp
-net::HttpResponse list_events_page(Services& services, const Call& call);
+aio::Task<net::HttpResponse> list_events_page(Services& services, Call call);
+
+// cluster/migrate.cpp
+aio::Task<net::HttpResponse> migrate_labels(Services& services, Call call);
 
 // what_if.cpp
 aio::Task<net::HttpResponse> what_if(Services& services, Call call);

@@ -9,6 +9,8 @@
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/jobs/head_room.hpp"
 #include "daemon/api/jobs/job_body.hpp"
+#include "daemon/api/jobs/namespace_use.hpp"
+#include "daemon/api/jobs/pod_quota.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "daemon/api/jobs/store_job.hpp"
 #include "wire/problem.hpp"
@@ -56,9 +58,12 @@ std::string waiting_message(const JobRecord& job) {
     return "stored; waits in pool " + (job.spec.pool.empty() ? kDefaultPool : job.spec.pool);
 }
 
-// The checks of every create before the job is stored.
+// The checks of every create before the job is stored: its pool, its name, its queue and quota, and
+// the nodes of its pool.
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
-    const ClusterState& state = services.engine.state();
+    const std::optional<Refusal> never = preflight(services.engine.state(), spec);
+    if (never && (never->code == ErrorCode::PoolNotFound || never->code == ErrorCode::PoolEmpty))
+        return wording::error_of(*never);
     const Result<JobView> existing =
         find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
     if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
@@ -79,8 +84,8 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
                                                     ": it already exists and is " +
                                                     existing->status + help);
     }
-    const std::optional<Refusal> never = preflight(state, spec);
-    return never ? std::optional{wording::error_of(*never)} : std::nullopt;
+    if (never) return wording::error_of(*never);
+    return pod_quota_refusal(services, "create job " + to_string(spec.key), spec);
 }
 
 // All inputs that decide what is created, including the dry-run flag.
@@ -183,8 +188,14 @@ aio::Task<net::HttpResponse> store_job(Services& services, Call call, JobBody re
     if (std::optional<Error> refused = services.engine.refusal()) {
         co_return problem_reply(with_cause(services, *refused), call);
     }
+    std::string doing = "create job " + to_string(job.spec.key);
+    std::string namespace_name = job.spec.key.namespace_name;
+    const Result<void> allowed =
+        co_await check_namespace(services, std::move(doing), std::move(namespace_name));
+    if (!allowed) co_return problem_reply(allowed.error(), call, warnings);
     if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
-        co_return problem_reply(*unplaceable, call);
+        co_return problem_reply(with_place(std::move(*unplaceable), read, services.engine.state()),
+                                call, warnings);
     }
     if (std::optional<std::string> tight = head_room_warning(services.engine.state(), job.spec)) {
         warnings.push_back({{.pointer = "/resources"}, std::move(*tight)});

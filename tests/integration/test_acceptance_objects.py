@@ -2,7 +2,7 @@
 
 import unittest
 
-from acceptance import CONFLICT, NOT_FOUND, Commands, fixture, fixtures, service, training
+from acceptance import CONFLICT, FORBIDDEN, NOT_FOUND, Commands, fixture, fixtures, service, training
 from support import PREFIX, RUNNING_S, Daemon, create_pod, delete_namespace_pods, pod, shared_testbed, unique, wait_for
 
 PATHS = {"training": ("apis/batch/v1", "jobs"), "inference": ("apis/apps/v1", "deployments"),
@@ -208,6 +208,17 @@ class Lives(OnTheApiServer, unittest.TestCase):
             self.daemon.rest("DELETE", f"/api/v1/jobs/{row['name']}?namespace={self.namespace}&force=true")
         delete_namespace_pods(self.bed, self.namespace)
 
+    def test_C5_C6_a_namespace_that_is_missing_or_not_managed_is_refused_with_what_to_do(self):
+        foreign = self.bed.create_namespace(unique("foreign"), managed=False)
+        for name, code, word in (("no-such-namespace", NOT_FOUND, "kubectl create namespace no-such-namespace"),
+                                 (foreign, FORBIDDEN, f"kubectl label namespace {foreign} {PREFIX}/namespace=true")):
+            for verb in ("create", "apply"):
+                self.assertIn(word, self.refused(verb, "-f", "-", code=code, stdin=service("a", namespace=name)))
+            self.assertEqual(self.read("deployments", "a", "apis/apps/v1", name)[0], 404)
+        self.bed.kubectl("label", "namespace", foreign, f"{PREFIX}/namespace=true")
+        self.create_text(training("a", namespace=foreign))
+        self.cli("delete", "job", "a", "-n", foreign, "--force")
+
     def test_C7_C9_C10_what_cannot_be_made_leaves_nothing_behind(self):
         said = self.here("create", "-f", fixture("compute/test-nginx-with-non-existent-pool.yaml"), code=NOT_FOUND).stderr
         self.assertIn("no-such-pool", said)
@@ -293,6 +304,70 @@ class Lives(OnTheApiServer, unittest.TestCase):
         self.here("delete", "job", "web", "--force")
         wait_for(lambda: self.workload("compute", "web")[0] == 404, RUNNING_S, "the Deployment is gone", every_s=0.2)
         self.assertEqual(self.read("persistentvolumeclaims", "web-data")[0], 200, "data outlives the job")
+
+
+class Policy(Commands, unittest.TestCase):
+    """Pools and quotas of the fixtures, on nodes that have the names which they use."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        for name, gpus in (("node-1", 8), ("node-2", 8), ("node-3", 8), ("cpu-0", 0)):
+            cls.bed.create_node(name, gpus=gpus, model="A100-80G" if gpus else None)
+            cls.addClassCleanup(cls.bed.api, "DELETE", f"/api/v1/nodes/{name}")
+        cls.bed.wait_nodes_ready(["node-1", "node-2", "node-3", "cpu-0"])
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def tearDown(self):
+        for kind, key in (("quotas", "namespace"), ("pools", "name")):
+            for row in self.daemon.items(f"/api/v1/{kind}"):
+                if row.get("source") != "file":
+                    self.daemon.rest("DELETE", f"/api/v1/{kind}/{row[key]}?force=true")
+        wait_for(lambda: not any(self.labels(node).get(f"{PREFIX}/pool") for node in ("node-1", "node-2", "node-3", "cpu-0")),
+                 RUNNING_S, "no node is in a pool", every_s=0.2)
+
+    def labels(self, node):
+        return self.bed.get(f"/api/v1/nodes/{node}")["metadata"]["labels"]
+
+    def wait_labels(self, node, pool, gpu=None):
+        wait_for(lambda: (lambda found: found.get(f"{PREFIX}/pool") == pool and gpu in (None, found.get(f"{PREFIX}/gpu-type")))(
+            self.labels(node)), RUNNING_S, lambda: f"{node} in {pool} with {gpu}: {self.labels(node)}", every_s=0.2)
+
+    def test_K1_D7_E13_a_pool_labels_nodes_that_join_and_frees_those_that_leave(self):
+        self.create("pool/training-pool.yaml")
+        self.wait_labels("node-1", "training-pool", "A100-100G")
+        self.wait_labels("node-2", "training-pool", "A800-80G")
+        pool = next(pool for pool in self.document("get", "pools") if pool["name"] == "training-pool")
+        self.assertLessEqual({"node-1", "node-2"}, set(pool["nodes"]))
+        self.cli("apply", "-f", "-", stdin="kind: pool\npool: {name: training-pool}\nnodes: {node-2: {gpuType: H100}, node-3: {}}\n")
+        self.wait_labels("node-1", None)
+        self.wait_labels("node-2", "training-pool", "H100")
+        self.wait_labels("node-3", "training-pool")
+
+    def test_K2_K3_unknown_nodes_and_nodes_of_another_pool_are_refused_whole(self):
+        said = self.refused("create", "-f", "-", code=NOT_FOUND,
+                            stdin="kind: pool\npool: {name: p}\nnodes: {node-1: {}, ghost-a: {}, ghost-b: {}}\n")
+        self.assertIn("ghost-a", said)
+        self.assertIn("ghost-b", said)
+        self.create("pool/test-pool.yaml")
+        said = self.refused("create", "-f", fixture("pool/training-pool.yaml"), code=CONFLICT)
+        self.assertIn("node-1", said)
+        self.assertNotIn(f"{PREFIX}/pool", self.labels("node-2"))
+
+    def test_K5_K6_H15_a_quota_is_a_labelled_resource_quota_of_each_namespace(self):
+        self.create("quota/test-quota.yaml")
+        hard = self.bed.get("/api/v1/namespaces/default/resourcequotas/tesla-quota-default")["spec"]["hard"]
+        self.assertEqual((hard.get("requests.nvidia.com/gpu"), hard.get("cpu", hard.get("requests.cpu")),
+                          hard.get("memory", hard.get("requests.memory"))), ("2", "20", "40Gi"))
+        for name in ("team-lab", "team-red", "team-blue"):
+            self.assertEqual(self.bed.get(f"/api/v1/namespaces/{name}")["metadata"]["labels"][f"{PREFIX}/namespace"], "true")
+        said = self.refused("create", "-f", "-", code=CONFLICT, stdin="kind: quota\nquota: {name: second}\nnamespace: {team-lab: {cpu: 1}}\n")
+        self.assertIn("tesla-quota", said)
+        self.cli("delete", "quota", "tesla-quota", "--force")
+        for name in ("default", "team-lab"):
+            self.assertEqual(self.bed.get(f"/api/v1/namespaces/{name}/resourcequotas")["items"], [])
+            self.assertNotIn("deletionTimestamp", self.bed.get(f"/api/v1/namespaces/{name}")["metadata"])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ namespace {
 
 using metrics::Metric;
 
+constexpr std::chrono::seconds kSessionsEnd{5};
+
 logs::LogRelaySettings relay_settings(const config::Config& config) {
     logs::LogRelaySettings settings;
     settings.history_lines_per_pod = config.logs.history_lines_per_pod;
@@ -219,6 +221,8 @@ void App::serve() {
                                       0,
                                       trials_});
     services_->policy = policy_layers_.get();
+    sessions_ = std::make_unique<api::SessionTable>(loop_, config_.server);
+    services_->sessions = sessions_.get();
     services_->static_files = std::move(static_files_);
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
@@ -235,6 +239,7 @@ void App::fill_metrics() {
     backend_->fill_metrics(recorder_);
     recorder_.gauge(Metric::ready).set(api::all_ok(api::readiness(*services_)) ? 1 : 0);
     recorder_.gauge(Metric::log_upstreams).set(static_cast<double>(relay_->upstreams()));
+    fill_session_figures(recorder_, sessions_->figures());
     recorder_.gauge(Metric::log_subscribers).set(static_cast<double>(relay_->subscribers()));
     const net::HttpServer::Figures http = server_->figures();
     recorder_.gauge(Metric::http_connections).set(static_cast<double>(http.connections));
@@ -283,6 +288,11 @@ aio::Task<bool> App::stop() {
     if (relay_) {
         const bool ended = co_await relay_->stop(for_clients);
         clean = clean && ended;
+    }
+    if (sessions_) {
+        // Each sends its client the reason; the end of the server would only close the connection.
+        const aio::Deadline for_sessions = aio::Deadline::in(kSessionsEnd);
+        co_await sessions_->all_ended(for_sessions);
     }
     if (server_) {
         const bool ended = co_await server_->stop(for_clients);

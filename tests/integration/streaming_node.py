@@ -1,18 +1,26 @@
 """A node whose kubelet really runs the commands of exec and attach and opens the ports of its pods
 (tests/testbed/streaming), behind the real API server. The test itself reports that its pods run."""
 
+import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
+import threading
 import time
+import unittest
 
-import binaries
+from support import (BINARIES, BOUND_S, REPOSITORY, RUNNING_S, Daemon, create_pod, delete_namespace_pods, node_of, pod,
+                     shared_testbed, unique)
+import binaries  # found once support is there
 from processes import Process, wait_for
-from support import BOUND_S, REPOSITORY, create_pod, node_of, pod
+
+TIMEOUT_S = 120
+ENVIRONMENT = {**os.environ, "GPUCTL_CONFIG": "/dev/null", "NO_COLOR": "1"}
 
 
 class StreamingNode:
-    """`port`: of another kubelet, such as one that never answers."""
+    """`port`: of another kubelet, such as a silent one."""
 
     def __init__(self, bed, name, pool, port=None):
         self.bed, self.name, self.pool = bed, name, pool
@@ -56,3 +64,60 @@ class StreamingNode:
         if self.process is not None:
             self.process.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class StreamingTest(unittest.TestCase):
+    """One pod `worker` on such a node, and a gpuctld."""
+
+    changes = {}  # of the configuration
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon(cls.changes, bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.namespace = cls.bed.create_namespace(unique("streaming"))
+        cls.node = StreamingNode(cls.bed, unique("streaming-node"), unique("streaming-pool"))
+        cls.addClassCleanup(cls.node.clean)
+        cls.addClassCleanup(delete_namespace_pods, cls.bed, cls.namespace)
+        cls.node.run_pod(cls.namespace, "worker")
+        cls.wait_running("worker")
+
+    @classmethod
+    def wait_running(cls, name):
+        wait_for(lambda: cls.daemon.job(name, cls.namespace).get("status") == "Running", RUNNING_S, f"{name} runs")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuctl-streaming-")
+        self.addCleanup(folder.cleanup)
+        self.here = pathlib.Path(folder.name)
+        self.there = self.node.files / unique("files")
+        self.there.mkdir()
+
+    def command(self, *words):
+        verb, *rest = words
+        return [str(BINARIES / "gpuctl"), verb, "--server", f"http://127.0.0.1:{self.daemon.port}", "-n", self.namespace, *rest]
+
+    def gpuctl(self, *words, stdin=None, timeout=TIMEOUT_S):
+        return subprocess.run(self.command(*words), capture_output=True, check=False, timeout=timeout, input=stdin,
+                              stdin=None if stdin is not None else subprocess.DEVNULL, env=ENVIRONMENT)
+
+    def start(self, *words, **options):
+        """A command that runs on; it is killed with the test, or when it has taken too long, which ends every read of it."""
+        running = subprocess.Popen(self.command(*words), env=ENVIRONMENT, **options)
+        late = threading.Timer(TIMEOUT_S, running.kill)
+        late.start()
+        self.addCleanup(late.cancel)
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)
+        return running
+
+    def metric(self, line):
+        """The value of that series; 0 where it is not there."""
+        text = self.daemon.rest("GET", "/metrics")[1]
+        return float(next((row.rsplit(" ", 1)[1] for row in text.splitlines() if row.startswith(line + " ")), 0))
+
+    def wait_no_sessions(self):
+        kinds = ("exec", "attach", "portforward")
+        wait_for(lambda: not any(self.metric(f'gpuctld_sessions{{kind="{kind}"}}') for kind in kinds), 20,
+                 "gpuctld has no open session")

@@ -5,7 +5,7 @@
 //
 //	streaming -certificate FILE -key FILE -folder FOLDER [-path PATH]
 //
-// writes its port as the first line. FOLDER is the working directory of commands; PATH replaces theirs.
+// writes its port as the first line. FOLDER is the working directory of commands; PATH is where they are found.
 package main
 
 import (
@@ -38,7 +38,7 @@ type pods struct {
 	folder string
 }
 
-// ExecInContainer runs until the command has ended, or nobody is there to read what it writes.
+// ExecInContainer runs until the command has ended, or what it writes can no longer be sent.
 func (p *pods) ExecInContainer(ctx context.Context, _, _, _ string, words []string, in io.Reader, out,
 	err io.WriteCloser, tty bool, sizes <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	command := exec.Command(words[0], words[1:]...)
@@ -69,7 +69,7 @@ func run(ctx context.Context, command *exec.Cmd, in io.Reader, out, err io.Write
 	if in == nil {
 		return wait(ctx, command, command.Start())
 	}
-	// Not command.Stdin: Wait() would wait for input that nobody reads any more.
+	// Not command.Stdin: Wait() would wait for input that is no longer read.
 	pipe, failed := command.StdinPipe()
 	if failed != nil {
 		return failed
@@ -102,12 +102,12 @@ func wait(ctx context.Context, command *exec.Cmd, started error) error {
 
 func runInTerminal(ctx context.Context, command *exec.Cmd, in io.Reader, out io.Writer,
 	sizes <-chan remotecommand.TerminalSize) error {
-	ours, theirs, err := openTerminal()
+	ours, inside, err := openTerminal()
 	if err != nil {
 		return err
 	}
 	defer ours.Close()
-	command.Stdin, command.Stdout, command.Stderr = theirs, theirs, theirs
+	command.Stdin, command.Stdout, command.Stderr = inside, inside, inside
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	go func() {
 		for size := range sizes {
@@ -115,7 +115,7 @@ func runInTerminal(ctx context.Context, command *exec.Cmd, in io.Reader, out io.
 		}
 	}()
 	err = command.Start()
-	theirs.Close()
+	inside.Close()
 	if err != nil {
 		return err
 	}

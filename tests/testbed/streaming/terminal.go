@@ -8,7 +8,7 @@ import (
 )
 
 // Both ends of a new terminal.
-func openTerminal() (ours, theirs *os.File, err error) {
+func openTerminal() (ours, inside *os.File, err error) {
 	ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		return nil, nil, err
@@ -18,13 +18,13 @@ func openTerminal() (ours, theirs *os.File, err error) {
 		err = unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		inside, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	if err != nil {
 		ours.Close()
 		return nil, nil, err
 	}
-	return ours, theirs, nil
+	return ours, inside, nil
 }
 
 func resize(terminal *os.File, columns, rows uint16) {

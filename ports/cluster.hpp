@@ -32,6 +32,55 @@ struct Orphans {
     [[nodiscard]] bool any() const { return pods > 0 || service; }
 };
 
+// The namespace of a job that is to be created or changed.
+struct NamespaceQuestion {
+    std::string name;
+    // The namespace default, or one that the policy or a job of ours names.
+    bool is_known = false;
+    // Somebody made namespaces with gpuctl: then others do not exist.
+    bool are_made = false;
+};
+
+// What others (the kubelet, controllers) report about an object.
+struct ClusterEvent {
+    Instant first_at;
+    Instant at;  // the last time
+    bool warning = false;
+    std::string reason;
+    std::string from;  // the component
+    std::string kind;  // of the object: Pod, Job, ReplicaSet ...
+    ObjectKey object;
+    std::string message;
+    std::int64_t count = 1;
+};
+
+struct ClusterEvents {
+    std::vector<ClusterEvent> list;
+    bool is_cut = false;  // there are more than are read
+};
+
+// Labels with the prefixes of earlier products, on the objects of jobs.
+struct LabelMigration {
+    bool dry_run = false;
+    bool removes_old = false;  // where the present label has the same value
+    Epoch epoch;
+};
+
+struct MigratedLabel {
+    std::string kind;  // of the object: Pod, Job ...
+    ObjectKey object;
+    std::string from;  // g8s.host/job-type
+    std::string to;    // runwhere.ai/job-type
+    std::string value;
+    std::string action;  // add, added, present, differs, remove, removed, failed
+    std::string message;
+};
+
+struct MigratedLabels {
+    std::vector<MigratedLabel> list;
+    bool is_cut = false;  // there are more objects than one call changes
+};
+
 class Cluster {
 public:
     virtual ~Cluster() = default;
@@ -54,6 +103,25 @@ public:
     // namespace, rights, quota, admission.
     virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
 
+    // Whether jobs may be created in the namespace: it exists, is not being deleted, and is managed.
+    virtual aio::Task<Result<void>> check_namespace(NamespaceQuestion /*question*/,
+                                                    aio::Deadline /*deadline*/) {
+        co_return Result<void>{};
+    }
+
+    // What others report about objects of a namespace, or of all (empty). A request to the cluster,
+    // so call it only for a user who looks.
+    virtual aio::Task<Result<ClusterEvents>> events(std::string /*namespace_name*/,
+                                                    aio::Deadline /*deadline*/) {
+        co_return ClusterEvents{};
+    }
+
+    // A cluster that no earlier product has used has none.
+    virtual aio::Task<Result<MigratedLabels>> migrate_labels(LabelMigration /*order*/,
+                                                             aio::Deadline /*deadline*/) {
+        co_return MigratedLabels{};
+    }
+
     // Why the controller of a submitted job makes no pods, in the cluster's words; empty: unknown.
     // Sends requests to the cluster, so call it only for one job that a user looks at.
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
@@ -61,6 +129,8 @@ public:
 
     // Assigns nodes to pools; null: their pools are what their labels say.
     [[nodiscard]] virtual NodePools* node_pools() { return nullptr; }
+    // Null: the cluster stores no objects of the policy; the journal does.
+    [[nodiscard]] virtual PolicyObjectPort* policy_objects() { return nullptr; }
 
     // Deletes the pods and the Service that a job of this name has left behind, if its workload no
     // longer exists. A cluster whose workloads always take their pods along has none.

@@ -158,8 +158,8 @@ aio::Task<Result<void>> App::open_cluster() {
         co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
     config::FileLayer file = config::file_layer(config_);
-    Result<config::MergedPolicy> merged =
-        api::merge_with_file(file, recovered->engine.state().policy_objects.by_key());
+    Result<config::MergedPolicy> merged = api::merge_with_file(
+        file, recovered->engine.state().policy_objects.by_key(), row.lists_all_objects);
     if (!merged) co_return merged.error();
     cluster_ = backend_->make_cluster(*recovered);
     run_engine(std::move(*recovered), std::move(file), std::move(*merged));
@@ -177,16 +177,21 @@ void App::run_engine(journal::Recovered recovered, config::FileLayer file,
     settings.adapter_lists_all = backend.lists_all_objects;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
-    if (ports::NodePools* nodes = cluster_->node_pools()) {
-        policy_store_ = std::make_unique<core::JournaledPolicyStore>(*engine_, *nodes);
+    ports::NodePools* const nodes = cluster_->node_pools();
+    ports::PolicyObjectPort* const objects = cluster_->policy_objects();
+    if (objects != nullptr) {
+        policy_store_ = std::make_unique<core::ClusterPolicyStore>(*engine_, *objects, nodes);
     } else {
-        policy_store_ = std::make_unique<core::NoPolicyStore>();
+        policy_store_ = std::make_unique<core::JournaledPolicyStore>(*engine_, nodes);
     }
     policy_layers_ = std::make_unique<api::PolicyLayers>(loop_, *engine_, *policy_store_);
     started_at_ = api::wall_now();
     engine_->start(*cluster_);
     policy_layers_->commit(std::move(file), std::move(merged));
-    cluster_->start(*engine_);
+    if (objects == nullptr) return cluster_->start(*engine_);
+    reported_objects_ = std::make_unique<api::ReportedObjects>(*engine_, *policy_layers_);
+    cluster_->start(*reported_objects_);
+    tasks_.spawn("report of the policy", api::report_policy(*engine_, *policy_layers_, *objects));
 }
 
 void App::serve() {

@@ -17,7 +17,7 @@
 #include "aio/task_group.hpp"
 #include "daemon/api/http/server.hpp"
 #include "daemon/api/http/services.hpp"
-#include "daemon/api/policy/policy_layers.hpp"
+#include "daemon/api/policy/reported_objects.hpp"
 #include "daemon/api/sessions/session_table.hpp"
 #include "daemon/app/backend.hpp"
 #include "daemon/app/starting_handler.hpp"
@@ -88,6 +88,7 @@ private:
     std::unique_ptr<core::EngineLoop> engine_;
     std::unique_ptr<ports::PolicyStore> policy_store_;
     std::unique_ptr<api::PolicyLayers> policy_layers_;
+    std::unique_ptr<api::ReportedObjects> reported_objects_;  // where the cluster stores objects
     std::unique_ptr<logs::LogRelay> relay_;
     std::unique_ptr<api::SessionTable> sessions_;
     aio::Worker trials_{"trials"};

@@ -192,6 +192,16 @@ aio::Task<Result<std::string>> EmbeddedCluster::cluster_id(aio::Deadline) {
 
 aio::Task<Result<void>> EmbeddedCluster::try_create(JobRecord, Epoch) { co_return Result<void>{}; }
 
+aio::Task<Result<void>> EmbeddedCluster::check_namespace(ports::NamespaceQuestion question,
+                                                         aio::Deadline /*deadline*/) {
+    if (question.is_known || !question.are_made) co_return Result<void>{};
+    co_return make_error(ErrorCode::NamespaceNotFound,
+                         "there is no namespace " + question.name +
+                             "; an administrator creates it first: `gpuctl create -f FILE` with "
+                             "\"kind: namespace\" and \"namespace: {name: " +
+                             question.name + "}\"; `gpuctl get namespaces` lists those there are");
+}
+
 aio::Task<Result<std::string>> EmbeddedCluster::controller_trouble(ObjectKey, aio::Deadline) {
     co_return std::string{};
 }

@@ -10,10 +10,12 @@
 #include "aio/task_group.hpp"
 #include "k8s/client/log_stream.hpp"
 #include "k8s/client/pod_session.hpp"
+#include "k8s/cluster/cluster_events.hpp"
 #include "k8s/cluster/kubernetes_cluster.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
 #include "k8s/cluster/side_watches.hpp"
+#include "k8s/policy/policy_objects.hpp"
 #include "k8s/write/evictor.hpp"
 #include "k8s/write/node_writer.hpp"
 #include "k8s/write/resizer.hpp"
@@ -61,6 +63,7 @@ struct KubernetesCluster::Parts {
     Informer pods;
     Informer nodes;
     SideWatches side_watches;
+    KubernetesPolicy policy;
     LeaseKeeper keeper;
     Binder binder;
     WorkloadMaker maker;
@@ -70,6 +73,7 @@ struct KubernetesCluster::Parts {
     KubernetesLogs logs;
     KubernetesSessions sessions;
 
+    EventCache events_read;
     bool synced_reported = false;
     bool listing = false;  // the first lists have started
     bool stopping = false;

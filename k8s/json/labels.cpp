@@ -59,6 +59,8 @@ constexpr bool is_alphanumeric(char c) {
 
 std::string_view suffix_of(OwnKey key) { return kSuffixes[static_cast<std::size_t>(key)]; }
 
+std::span<const std::string_view> old_label_prefixes() { return kOldPrefixes; }
+
 std::string LabelKeys::text(OwnKey key) const {
     return prefix_ + "/" + std::string(suffix_of(key));
 }

@@ -3,6 +3,7 @@
 // products are only read.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,9 @@ enum class OwnKey : std::uint8_t {
 };
 
 std::string_view suffix_of(OwnKey key);
+
+// Those of earlier products.
+std::span<const std::string_view> old_label_prefixes();
 
 class LabelKeys {
 public:

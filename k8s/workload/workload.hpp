@@ -7,11 +7,13 @@
 //   a DeepSpeed file that the command names -> ConfigMap NAME-deepspeed (training)
 // Pure: JobRecord in, JSON text for server-side apply out. docs/adr/0048 says why.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "k8s/json/labels.hpp"
+#include "k8s/workload/network_facts.hpp"
 #include "k8s/workload/pod_defaults.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/job/job_spec.hpp"
@@ -22,6 +24,7 @@ struct WorkloadSettings {
     std::string scheduler_name = "gpuctl";
     LabelKeys labels;
     std::vector<PodDefaults> pod_defaults = {};
+    std::function<NetworkFacts(const JobSpec&)> network = {};  // empty: nothing is known of nodes
 };
 
 // API paths of the objects of a job of this kind.

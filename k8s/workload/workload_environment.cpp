@@ -100,17 +100,21 @@ std::string visible_devices_variable(const JobSpec& spec) {
     return vendor == nullptr ? "" : std::string{vendor->visible_devices_environment};
 }
 
-// No NCCL_SOCKET_IFNAME and the like: the pods have no node yet, and NCCL finds interfaces, NVLink
-// and InfiniBand by itself. Where it needs help, the pool's environment has the value.
-Json container_environment(const JobSpec& spec, const LabelKeys& labels,
+// The user's own value wins, then that of the pool, then what the nodes say about their network.
+Json container_environment(const JobSpec& spec, const WorkloadSettings& settings,
                            const PodDefaults& defaults) {
     Json list = user_environment(spec);
     for (const auto& [name, value] : defaults.environment) offer(list, name, value);
+    if (is_gang(spec) && settings.network) {
+        for (const auto& [name, value] : network_variables(spec, settings.network(spec))) {
+            offer(list, name, value);
+        }
+    }
     if (is_gang(spec) && (spec.replicas_max > 1 || spec.gpu.count > 1)) {
         offer_distributed(list, spec);
     }
     if (spec.gpu.mode == GpuMode::none) offer_hidden_devices(list);
-    if (spec.gpu.mode == GpuMode::fraction) set_visible_part(list, spec, labels);
+    if (spec.gpu.mode == GpuMode::fraction) set_visible_part(list, spec, settings.labels);
     return list;
 }
 

@@ -31,7 +31,7 @@ inline std::string pool_of(const JobSpec& spec) {
     return spec.pool.empty() ? "default" : spec.pool;
 }
 
-Json container_environment(const JobSpec& spec, const LabelKeys& labels,
+Json container_environment(const JobSpec& spec, const WorkloadSettings& settings,
                            const PodDefaults& defaults);
 // The variable that makes GPUs visible to a container, by vendor; empty: the vendor has none.
 std::string visible_devices_variable(const JobSpec& spec);

@@ -65,13 +65,13 @@ Mounts workdir_mounts(const JobSpec& spec) {
     return result;
 }
 
-Json container(const JobSpec& spec, const Json& mounts, const LabelKeys& labels,
+Json container(const JobSpec& spec, const Json& mounts, const WorkloadSettings& settings,
                const PodDefaults& defaults) {
     Json container = {{"name", "main"}, {"image", spec.image}, {"imagePullPolicy", "IfNotPresent"}};
     if (!spec.command.empty()) container["command"] = spec.command;
     if (!spec.args.empty()) container["args"] = spec.args;
     offer_deepspeed_files(spec, container);
-    if (Json environment = container_environment(spec, labels, defaults); !environment.empty()) {
+    if (Json environment = container_environment(spec, settings, defaults); !environment.empty()) {
         container["env"] = std::move(environment);
     }
     container["resources"] = container_resources(spec);
@@ -231,7 +231,7 @@ Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
     place(pod, spec, settings.labels);
     apply_defaults(pod, defaults);
     if (has_ranks(spec)) pod["subdomain"] = service_name(spec);
-    pod["containers"] = Json::array({container(spec, mounts.mounts, settings.labels, defaults)});
+    pod["containers"] = Json::array({container(spec, mounts.mounts, settings, defaults)});
     if (!mounts.volumes.empty()) pod["volumes"] = std::move(mounts.volumes);
     return {{"metadata", template_metadata(spec, settings)}, {"spec", std::move(pod)}};
 }

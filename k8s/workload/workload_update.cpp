@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kNameBytesMax = 63;
+constexpr std::size_t kJobNameBytesMax = 63;
 constexpr std::string_view kRehearsed = "-dry-run";
 
 std::string text_of(const Json& body) {
@@ -73,7 +73,7 @@ Result<UpdateBody> update_body(const UpdateWorkload& order, const WorkloadSettin
 }
 
 std::string rehearsal_name(std::string_view job) {
-    return std::string{job.substr(0, kNameBytesMax - kRehearsed.size())}.append(kRehearsed);
+    return std::string{job.substr(0, kJobNameBytesMax - kRehearsed.size())}.append(kRehearsed);
 }
 
 Result<std::string> rehearsal_body(const JobRecord& job, const WorkloadSettings& settings) {

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::int64_t kJobsMaximum = 1'000'000;
+constexpr std::int64_t kPodsMaximum = 10'000'000;
 constexpr std::size_t kNodesPerPoolMax = 10'000;
 constexpr std::string_view kOldDefaultPool = "default-pool";
 
@@ -184,13 +185,13 @@ void read_amounts(wire::Fields& fields, QuotaObject& quota) {
     }
     if (const wire::Field memory = fields.find("memory")) {
         if (const auto bytes = read_size(memory, 0, INT64_MAX / 4)) quota.memory = Bytes{*bytes};
+        if (quota.memory && *quota.memory > Bytes{} && *quota.memory < Bytes{1 << 20}) {
+            memory.warning(std::to_string(quota.memory->value()) +
+                           " bytes are less than any job requests; is a unit such as Gi missing?");
+        }
     }
     quota.gpus = read_whole_gpus(fields.find({"gpu", "nvidia.com/gpu"}));
-    if (const wire::Field pods = fields.find("pods")) {
-        pods.error(
-            "a limit of pods is not supported yet; remove it (maxJobs of a queue or a pool "
-            "limits the jobs that run at once)");
-    }
+    quota.pods = fields.find("pods").integer(0, kPodsMaximum);
 }
 
 void read_one_quota(const wire::Field& field, const std::string& namespace_name, QuotaObject quota,
@@ -272,7 +273,8 @@ std::vector<QuotaObject> read_quotas(const ObjectSource& source) {
             if (parts.has_spec()) {
                 wire::Fields fields{member_of(source.root(), "spec")};
                 read_amounts(fields, base);
-                for (const char* known : {"cpu", "memory", "gpu"}) (void)parts.find({known});
+                for (const char* known : {"cpu", "memory", "gpu", "pods"})
+                    (void)parts.find({known});
             } else {
                 read_amounts(parts.root(), base);
             }
@@ -355,6 +357,7 @@ ordered_json to_json(const QuotaObject& quota) {
     if (quota.cpu) body["cpu"] = format_cpu(*quota.cpu);
     if (quota.memory) body["memory"] = format_bytes(*quota.memory);
     if (quota.gpus) body["gpu"] = format_gpus(*quota.gpus);
+    if (quota.pods) body["pods"] = *quota.pods;
     return body;
 }
 

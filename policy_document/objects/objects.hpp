@@ -33,6 +33,7 @@ struct QuotaObject {
     std::optional<CpuMilli> cpu;
     std::optional<Bytes> memory;
     std::optional<GpuMilli> gpus;
+    std::optional<std::int64_t> pods;  // checked when jobs are created or changed
 };
 
 struct QueueObject {
@@ -69,6 +70,10 @@ Result<ObjectReading> read_objects(const wire::Document& document, PolicyKind ki
 // The keys of the objects that a document is about; nothing else is checked, so that a file which
 // would be refused today still names what it made.
 Result<std::vector<PolicyKey>> keys_in(const wire::Document& document, PolicyKind kind);
+
+// Whether two canonical documents say the same: a cluster keeps their members in an order of its
+// own.
+bool says_the_same(const std::string& a, const std::string& b);
 
 // What a canonical document says. An error: it was written by another version.
 Result<PoolObject> pool_in(const std::string& document);

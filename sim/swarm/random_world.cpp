@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kRecoveryTime{6 * 3'600'000};
 // More Plan inputs than this at one point in time are a livelock that ended by chance. One Plan per
 // pod may be needed while the policy allows one attempt per Plan.
-constexpr std::uint64_t kPlansInARowMax = 600;
+constexpr std::uint64_t kPlansOfRest = 600;
 // In one of this many worlds, an engine restored from an image runs in addition to the first
 // engine.
 constexpr std::uint64_t kRestoreEvery = 4;
@@ -39,7 +39,7 @@ bool is_over(const JobView& job) {
 }  // namespace
 
 RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
-                         Simulation::Observer also)
+                         Simulation::Observer also, WorldKind kind)
     : rng_(seed),
       options_(draw_options(rng_)),
       topology_rng_(seed),
@@ -55,6 +55,10 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       ties_rng_(seed ^ 0x74696573),
       cpu_only_rng_(seed),
       unset_preemptible_rng_(seed),
+      changes_(kind == WorldKind::with_changes
+                   ? std::optional<Changes>{std::in_place, seed, options_.settings.policy,
+                                            checker_}
+                   : std::nullopt),
       progress_(progress),
       also_(std::move(also)),
       simulation_(settings(),
@@ -88,6 +92,7 @@ void RandomWorld::observe(const Engine& engine, const Input& input,
                           const std::vector<Effect>& effects) {
     if (progress_ != nullptr) *progress_ = static_cast<std::uint64_t>(input.sequence);
     checker_.observe(engine, input, effects);
+    if (changes_) changes_->observe(engine, input, effects);
     if (restored_.exists()) {
         const std::string difference = restored_.step_and_compare(input, effects);
         if (!difference.empty())
@@ -104,6 +109,7 @@ void RandomWorld::run(int actions) {
             checker_.fail("I12", "the engine cannot read what it wrote");
         }
         act();
+        if (changes_) changes_->act(simulation_);
         if (options_.maintenance && maintenance_rng_.chance(1, 8)) change_health();
         // The next action often happens while answers to the last action are still in flight.
         simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 3) ? 300 : 20'000)});
@@ -118,6 +124,7 @@ void RandomWorld::submit() {
         preemptible_unset_.insert(spec.key);
         spec.preemptible = spec.priority == JobPriority::low;
     }
+    if (changes_) changes_->route(spec);
     if (options_.topology) draw_topology(topology_rng_, spec);
     if (options_.speeds) draw_speeds(speeds_rng_, spec);
     if (options_.models) draw_models(models_rng_, spec);
@@ -186,11 +193,16 @@ void RandomWorld::act() {
             draw_budgets(budget_rng_, options_.settings.start, policy);
             checker_.probes.budgets_drawn += ReferenceModel::budgets_in(policy).size();
         }
-        simulation_.change_policy(std::move(policy));
+        change_policy(std::move(policy));
         ++checker_.probes.policies_changed;
     } else if (options_.leadership_changes) {
         change_leader();
     }
+}
+
+void RandomWorld::change_policy(Policy policy) {
+    if (changes_) return changes_->change_base(std::move(policy), simulation_);
+    simulation_.change_policy(std::move(policy));
 }
 
 // Faults matter most while work is in flight.
@@ -265,10 +277,12 @@ void RandomWorld::restart() {
         simulation_.restart_all();
         nodes_away_.clear();  // it restarts with every node of the configuration
         ++checker_.probes.full_restarts;
+        if (changes_) changes_->read_back(simulation_);
         return;
     }
     const bool lose_effects = rng_.chance(1, 2);
     simulation_.restart_scheduler(lose_effects);
+    if (changes_) changes_->read_back(simulation_);
     ++checker_.probes.scheduler_restarts;
     if (lose_effects) ++checker_.probes.effects_lost;
 }
@@ -302,6 +316,7 @@ void RandomWorld::check_restored_engine() {
 
 void RandomWorld::check_now() {
     check_restored_engine();
+    if (changes_) changes_->compare(simulation_);
     const ClusterState& state = simulation_.engine().state();
     for (const auto& [key, spec] : acknowledged_) {
         const bool is_kept =
@@ -317,7 +332,7 @@ void RandomWorld::check_now() {
     if (!options_.nodes_change && simulation_.cluster().figures().kubelet_rejections > 0) {
         checker_.fail("I1", "a kubelet rejected a pod of ours: it did not fit");
     }
-    if (simulation_.plans_in_a_row_max() > kPlansInARowMax) {
+    if (simulation_.plans_in_a_row_max() > kPlansOfRest) {
         checker_.fail("I14", "planning did not end at one point in time");
     }
     checker_.check_fixed_point(simulation_.engine());
@@ -352,11 +367,22 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
            empty.fitting_in_models(pod, spec.replicas_min, true) >= spec.replicas_min;
 }
 
+// What a job is by now decides whether it can start.
+void RandomWorld::read_changed_jobs() {
+    const ClusterState& state = simulation_.engine().state();
+    for (auto& [key, spec] : acknowledged_) {
+        const JobId id = state.jobs.find_job(key);
+        if (changes_ && id.exists() && state.job(id).record) spec = state.job(id).record->spec;
+    }
+}
+
 void RandomWorld::recover() {
     if (!violations().empty()) return;
     if (!simulation_.engine().state().session.leading()) simulation_.regain_leadership();
     simulation_.disturb(FaultsChanged{Faults{}});
-    simulation_.change_policy(options_.settings.policy);
+    change_policy(options_.settings.policy);
+    if (changes_) changes_->end(simulation_);
+    read_changed_jobs();
     for (const auto& [name, facts] : nodes_) {
         simulation_.disturb(NodeJoins{facts});
         simulation_.disturb(NodeReturns{name});
@@ -377,6 +403,7 @@ void RandomWorld::recover() {
 
 // Checks that every training job has ended and that no GPU is leaked.
 void RandomWorld::check_end() {
+    if (changes_) changes_->check_end(simulation_);
     for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
         // The cluster may report a job again that gpuctld removed.
         const bool is_known = acknowledged_.contains(job.key) || checker_.was_removed(job.key);
@@ -414,11 +441,11 @@ Probes RandomWorld::probes() const {
 }
 
 SimulatedRun simulate_seed(std::uint64_t seed, int actions, volatile std::uint64_t* progress,
-                           Simulation::Observer also) {
-    RandomWorld world{seed, progress, std::move(also)};
+                           Simulation::Observer also, WorldKind kind) {
+    RandomWorld world{seed, progress, std::move(also), kind};
     world.run(actions);
     world.recover();
-    return {world.probes(), world.violations(), world.violation_step(),
+    return {world.probes(), world.change_probes(), world.violations(), world.violation_step(),
             world.simulation().history_hash(), world.simulation().decision_hash()};
 }
 

@@ -37,6 +37,11 @@ class Changes(TrainingJobs, unittest.TestCase):
 
         self.assertIn("unchanged", self.apply(self.service("chat", 1)).stdout)
         self.assertEqual(self.deployment("chat")["metadata"]["generation"], before["metadata"]["generation"])
+        wrong = self.apply(self.service("chat", 1).replace("port: 8000", "port: 99999"), check=False)
+        self.assertNotEqual(wrong.returncode, 0)
+        too_large = self.apply(self.service("chat", 1).replace("gpu: 1", "gpu: 64"), check=False)
+        self.assertIn("NeverFits", too_large.stderr)
+        self.assertEqual(self.deployment("chat")["metadata"]["generation"], before["metadata"]["generation"])
 
         self.assertIn("updated", self.apply(self.service("chat", 2)).stdout)
         self.wait_running("chat", 2)
@@ -45,6 +50,9 @@ class Changes(TrainingJobs, unittest.TestCase):
         self.assertEqual(after["metadata"]["uid"], before["metadata"]["uid"])
         self.assertEqual(after["spec"]["template"]["spec"]["containers"][0]["image"], "example/x:2")
         self.assertEqual(self.node_port("chat"), port)
+        reasons = [event["reason"] for event in self.daemon.job("chat", self.namespace)["events"]]
+        self.assertIn("Submitted", reasons, "the history of the job goes on")
+        self.assertIn("Updated", reasons)
 
         self.daemon.gpuctl("scale", "chat", "--replicas", "3", namespace=self.namespace)
         self.assertEqual(self.deployment("chat")["spec"]["replicas"], 3)

@@ -20,6 +20,15 @@ Json warnings_of(const std::string& warning) {
     return warning.empty() ? Json::array() : Json::array({warning});
 }
 
+// The key in the address of a label, as it was written.
+std::string written_key(const Call& call) {
+    std::string written;
+    for (std::size_t i = 1; i < call.parameters.size(); ++i) {
+        written += (i > 1 ? "/" : "") + call.parameters[i];
+    }
+    return written;
+}
+
 // The page of the nodes that `row` has one for.
 template <typename Row>
 net::HttpResponse page_of_nodes(Services& services, const Call& call, const Row& row) {
@@ -58,10 +67,7 @@ net::HttpResponse get_node_label(Services& services, const Call& call) {
     const NodeFacts* node = find_facts(services.engine.state(), name);
     if (node == nullptr) return problem_reply(unknown_node(name), call);
     // A label that is there can be read whatever its domain.
-    std::string written;
-    for (std::size_t i = 1; i < call.parameters.size(); ++i) {
-        written += (i > 1 ? "/" : "") + call.parameters[i];
-    }
+    const std::string written = written_key(call);
     auto label = node->labels.find(written);
     if (label == node->labels.end()) {
         const Result<wire::LabelKey> key = key_in_path(services, call);
@@ -209,8 +215,12 @@ aio::Task<net::HttpResponse> put_node_label(Services& services, Call call) {
 
 aio::Task<net::HttpResponse> delete_node_label(Services& services, Call call) {
     const std::string name = call.parameters.at(0);
-    const auto key = key_in_path(services, call);
+    auto key = key_in_path(services, call);
     if (!key) co_return problem_reply(key.error(), call);
+    const Result<bool> as_written = flag_of(call, "asWritten");
+    if (!as_written) co_return problem_reply(as_written.error(), call);
+    // A key of an earlier product otherwise means the present one.
+    if (*as_written) key->key = written_key(call);
     const NodeFacts* node = find_facts(services.engine.state(), name);
     if (node == nullptr) co_return problem_reply(unknown_node(name), call);
     if (!node->labels.contains(key->key)) {

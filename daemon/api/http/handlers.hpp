@@ -26,6 +26,7 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call);
 aio::Task<net::HttpResponse> get_job(Services& services, Call call);
 aio::Task<net::HttpResponse> explain(Services& services, Call call);
 aio::Task<net::HttpResponse> create_job(Services& services, Call call);
+aio::Task<net::HttpResponse> create_jobs(Services& services, Call call);
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 
 // change.cpp, pause.cpp
@@ -35,7 +36,10 @@ aio::Task<net::HttpResponse> pause_job(Services& services, Call call);
 aio::Task<net::HttpResponse> resume_job(Services& services, Call call);
 
 // events.cpp
-net::HttpResponse list_events_page(Services& services, const Call& call);
+aio::Task<net::HttpResponse> list_events_page(Services& services, Call call);
+
+// cluster/migrate.cpp
+aio::Task<net::HttpResponse> migrate_labels(Services& services, Call call);
 
 // what_if.cpp
 aio::Task<net::HttpResponse> what_if(Services& services, Call call);

@@ -74,7 +74,8 @@ bool may_be_empty(std::string_view name) {
     constexpr std::string_view flags[] = {"strict",    "dryRun",   "force",      "all",
                                           "follow",    "verbose",  "exclude",    "recreate",
                                           "overwrite", "previous", "timestamps", "allSchedulers",
-                                          "stdin",     "tty",      "command"};
+                                          "stdin",     "tty",      "command",    "removeOld",
+                                          "asWritten"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }
 

@@ -27,9 +27,11 @@ Json resources_json(const JobView& job, std::string gpu_type) {
     return body;
 }
 
-Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
+Json events_json(const ShownEvents& events, Instant now) {
     Json list = Json::array();
-    for (const core::JobEvent& event : events) list.push_back(event_json(event, now));
+    for (const ShownEvent& event : events.list) {
+        list.push_back(event_json(event.event, event.from, now));
+    }
     return list;
 }
 
@@ -75,8 +77,7 @@ Json pause_json(const JobView& job) {
 }
 
 // Members that a row does not have.
-Json details(const JobView& job, std::string gpu_type, const std::vector<core::JobEvent>& events,
-             Instant now) {
+Json details(const JobView& job, std::string gpu_type, const ShownEvents& events, Instant now) {
     Json body;
     body["version"] = job.record != nullptr ? job.record->spec.version : "";
     body["description"] = job.record != nullptr ? job.record->spec.description : "";
@@ -107,14 +108,15 @@ Json details(const JobView& job, std::string gpu_type, const std::vector<core::J
     }
     body["k8sResources"] = {{"jobName", shown_name(job.key)}, {"pods", std::move(names)}};
     body["events"] = events_json(events, now);
+    body["eventsMissing"] = events.missing;
     body["yamlContent"] = job.record != nullptr ? job.record->source : "";
     return body;
 }
 
 }  // namespace
 
-std::string job_detail(Listing& listing, const JobView& job,
-                       const std::vector<core::JobEvent>& events, Json access, Instant now) {
+std::string job_detail(Listing& listing, const JobView& job, const ShownEvents& events, Json access,
+                       Instant now) {
     const ClusterState& state = listing.state();
     const JobEntry& entry = job.summary != nullptr
                                 ? *listing.index().find_summary(job.key)

@@ -101,10 +101,14 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
 aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
+    std::string namespace_name = job->key.namespace_name;
+    const OthersEvents others = co_await read_others_events(services, std::move(namespace_name));
+    job = job_named(services, call);  // the state may have changed after the wait
+    if (!job) co_return problem_reply(job.error(), call);
     std::string trouble;
     if (waits_for_controller(*job)) {
         const std::string words = co_await controller_words(services, ObjectKey{job->key});
-        job = job_named(services, call);  // the state may have changed after the wait
+        job = job_named(services, call);
         if (!job) co_return problem_reply(job.error(), call);
         if (job->waiting) trouble = words;
     }
@@ -117,9 +121,11 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     }
     if (job->waiting) add_controller_words(trouble, *job->waiting);
     if (job->waiting) whatif::keep_to(job->start, *job->waiting);
-    co_return json_text_reply(
-        job_detail(services.engine.listing(), *job, services.engine.history().of(job->key),
-                   access_json(services.engine.state(), *job, node_port), wall_now()));
+    const ClusterState& state = services.engine.state();
+    const ShownEvents events =
+        events_of(state, services.engine.history().of(job->key), others, *job);
+    co_return json_text_reply(job_detail(services.engine.listing(), *job, events,
+                                         access_json(state, *job, node_port), wall_now()));
 }
 
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {

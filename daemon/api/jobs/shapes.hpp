@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "daemon/api/jobs/cluster_events.hpp"
 #include "daemon/core/history.hpp"
 #include "scheduler/engine/views.hpp"
 
@@ -18,13 +19,13 @@ inline constexpr std::string_view kNoContainers = "0/0";
 Json gpus_json(GpuMilli amount);
 
 // The members of a job's row (job_rows.hpp) and all further details, as text.
-std::string job_detail(Listing& listing, const JobView& job,
-                       const std::vector<core::JobEvent>& events, Json access, Instant now);
+std::string job_detail(Listing& listing, const JobView& job, const ShownEvents& events, Json access,
+                       Instant now);
 // Null when there is no estimate; single members are null when unknown.
 Json start_json(const std::optional<StartEstimate>& start);
 Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
-Json event_json(const core::JobEvent& event, Instant now);
+Json event_json(const core::JobEvent& event, std::string_view from, Instant now);
 Json pool_json(const PoolView& pool);
 // As the configuration spells it: "FAIR_SHARE".
 std::string_view order_name(QueueOrder order);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "daemon/api/http/reply.hpp"
+#include "daemon/api/jobs/pod_quota.hpp"
 #include "daemon/api/policy/uses.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 
@@ -102,21 +103,25 @@ Json quota_json(const Services& services, const std::string& namespace_name) {
     body["description"] = "";
     body["source"] = source;
     TenantPolicy hard;
+    std::optional<std::int64_t> pods;
     if (const TenantPolicy* known = tenant_policy(state, namespace_name)) hard = *known;
     if (const PolicyObject* object = services.policy->find(key)) {
         if (const auto quota = config::quota_in(object->document)) {
             body["name"] = quota->name;
             body["description"] = quota->description;
+            pods = quota->pods;
         }
         body["createdAt"] = format_time(object->created_at);
     }
     body["hard"] = hard_json(hard, state.policy());
+    if (pods) body["hard"]["pods"] = std::to_string(*pods);
     const TenantRow* row = tenant_named(state, namespace_name);
     const TenantRow none;
     const TenantRow& held = row == nullptr ? none : *row;
     body["used"] = {{"cpu", format_cpu(held.cpu_held)},
                     {"memory", format_bytes(held.memory_held)},
-                    {"gpu", format_gpus(held.gpus_held)}};
+                    {"gpu", format_gpus(held.gpus_held)},
+                    {"pods", std::to_string(pods_of_namespace(state, namespace_name, {}))}};
     body["status"] = "Active";
     body["note"] = excess_of_quota(held);
     return body;
@@ -182,6 +187,7 @@ Json outcome_json(const Services& services, const PolicyOutcome& outcome, bool d
             body["cpu"] = quota->cpu ? format_cpu(*quota->cpu) : kUnlimited;
             body["memory"] = quota->memory ? format_bytes(*quota->memory) : kUnlimited;
             body["gpu"] = quota->gpus ? format_gpus(*quota->gpus) : kUnlimited;
+            body["pods"] = quota->pods ? std::to_string(*quota->pods) : kUnlimited;
         }
         const TenantRow* row = tenant_named(services.engine.state(), outcome.key.name);
         if (row != nullptr && !dry_run && !outcome.document.empty()) note = excess_of_quota(*row);

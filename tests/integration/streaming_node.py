@@ -10,8 +10,8 @@ import threading
 import time
 import unittest
 
-from support import (BINARIES, BOUND_S, REPOSITORY, RUNNING_S, Daemon, create_pod, delete_namespace_pods, node_of, pod,
-                     shared_testbed, unique)
+from support import (BINARIES, BOUND_S, DEFAULT_LEASE, REPOSITORY, RUNNING_S, Daemon, create_pod, delete_namespace_pods,
+                     merged, node_of, pod, shared_testbed, unique)
 import binaries  # found once support is there
 from processes import Process, wait_for
 
@@ -74,7 +74,9 @@ class StreamingTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.bed = shared_testbed()
-        cls.daemon = Daemon(cls.changes, bed=cls.bed).start()
+        # A gpuctld that loses its lease ends its sessions: not the short lease of other tests.
+        lease = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}}
+        cls.daemon = Daemon(merged(lease, cls.changes), bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
         cls.namespace = cls.bed.create_namespace(unique("streaming"))
         cls.node = StreamingNode(cls.bed, unique("streaming-node"), unique("streaming-pool"))

@@ -44,8 +44,8 @@ public:
     virtual ~PolicyStore() = default;
     // Why no objects of this kind can be written here, and what to do about it.
     [[nodiscard]] virtual std::optional<Error> refusal(PolicyKind kind) const = 0;
-    // Other clients write the objects as well: one that cannot be used is left out of the policy,
-    // and its owner is told.
+    // Other clients write the objects as well: an object that cannot be used is left out of the
+    // policy, and its status says so.
     [[nodiscard]] virtual bool has_other_writers() const = 0;
     // All or nothing; answered once it is stored and the engine has it.
     virtual aio::Task<Result<void>> write(PolicyWrite wanted, aio::Deadline deadline) = 0;
@@ -53,7 +53,7 @@ public:
     virtual void assign(const NodeMemberships& all) = 0;
 };
 
-// What people who look at an object in the cluster are told.
+// What the status of an object in the cluster says.
 struct PolicyObjectStatus {
     PolicyKey key;
     std::string uid;

@@ -1,15 +1,26 @@
 #include "k8s/cluster/node_feed.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "k8s/convert/convert_node.hpp"
 #include "scheduler/base/archive.hpp"
+#include "scheduler/model/policy/policy.hpp"
 
 namespace gpuctl::k8s {
 
+bool NodeFeed::is_projected(const NodeLabels& labels) const {
+    const auto source = labels.find(labels_.prefix() + kPoolSourceSuffix);
+    return source != labels.end() && source->second == kPoolSource;
+}
+
 void NodeFeed::apply_membership(NodeFacts& facts) const {
     const auto member = memberships_.find(facts.name);
-    if (member == memberships_.end()) return;
+    if (member == memberships_.end()) {
+        if (has_pools_ && is_projected(facts.labels)) facts.pool = kDefaultPool;
+        return;
+    }
     facts.pool = member->second.pool;
     if (!member->second.gpu_model.empty()) facts.gpu_model = member->second.gpu_model;
 }
@@ -47,15 +58,23 @@ bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*las
     return true;
 }
 
-void NodeFeed::assign(ports::NodeMemberships all) {
+void NodeFeed::assign(ports::NodeMemberships all, bool has_pools) {
     const ports::NodeMemberships before = std::exchange(memberships_, std::move(all));
+    std::vector<std::string> affected;
+    if (std::exchange(has_pools_, has_pools) != has_pools) {
+        for (const auto& [name, known] : nodes_) {
+            if (is_projected(known.node.labels)) affected.push_back(name);
+        }
+        std::sort(affected.begin(), affected.end());  // for a deterministic order of events
+    }
     for (const auto& [name, member] : before) {
-        if (!memberships_.contains(name)) report_again(name);
+        if (!memberships_.contains(name)) affected.push_back(name);
     }
     for (const auto& [name, member] : memberships_) {
         const auto had = before.find(name);
-        if (had == before.end() || had->second != member) report_again(name);
+        if (had == before.end() || had->second != member) affected.push_back(name);
     }
+    for (const std::string& name : affected) report_again(name);
 }
 
 // No watch event repeats this: the change is outside the node.

@@ -19,6 +19,11 @@
 
 namespace gpuctl::k8s {
 
+// A label of nodes, prefix/pool-source, with this value: the label of the pool is a projection of a
+// ComputePool.
+inline constexpr const char* kPoolSourceSuffix = "/pool-source";
+inline constexpr const char* kPoolSource = "computepool";
+
 class NodeFeed : public Feed {
 public:
     NodeFeed(Outbox& outbox, LabelKeys labels, OnSynced on_synced)
@@ -28,7 +33,9 @@ public:
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
 
     // What pool objects say of nodes; nodes whose pool that changes are reported again.
-    void assign(ports::NodeMemberships all);
+    // `has_pools`: the cluster has ComputePools, so that the label of a node that none names counts
+    // only if it is not a projection.
+    void assign(ports::NodeMemberships all, bool has_pools);
     // Called after each node that is new or changed.
     void on_change(std::function<void(const std::string& node)> say) { say_ = std::move(say); }
 
@@ -42,12 +49,14 @@ private:
         WatchedNode node;
         std::string facts;  // archived, as its labels say
     };
+    [[nodiscard]] bool is_projected(const NodeLabels& labels) const;
     void apply_membership(NodeFacts& facts) const;
     void report_again(const std::string& name);
 
     Networks networks_;
     LabelKeys labels_;
     ports::NodeMemberships memberships_;
+    bool has_pools_ = false;
     std::function<void(const std::string&)> say_;
     std::unordered_map<std::string, Known> nodes_;  // by name
     std::string scratch_;

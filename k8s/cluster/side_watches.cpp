@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 3> kWorkloadPaths{
     "/apis/batch/v1/jobs", "/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets"};
 constexpr const char* kOfOurs = "app.kubernetes.io/managed-by=gpuctl";
 
-// Who is told to apply config/crds.yaml wants to go on soon.
+// After config/crds.yaml was applied, the next command follows soon.
 constexpr std::chrono::milliseconds kPolicyKindsSoon{10'000};
 
 std::string path_of(const GangDialect& dialect) {

@@ -19,14 +19,18 @@ bool PolicyFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
         return true;
     }
     PolicyKey before;
+    std::uint64_t said_since = version_number(identity.resource_version);
     if (const auto known = objects_.find(identity.uid); known != objects_.end()) {
         before = known->second.reading.key;
+        const bool is_same = known->second.reading.document == reading->document;
+        if (is_same) said_since = known->second.said_since;
         drop_candidate(known->second);
     }
     const PolicyKey key = reading->key;
     const bool counts = !reading->document.empty() && !reading->is_deleting;
     if (counts) candidates_[key].insert({reading->created_at, identity.uid});
-    objects_.insert_or_assign(identity.uid, WatchedPolicyObject{std::move(*reading), identity, {}});
+    objects_.insert_or_assign(identity.uid,
+                              WatchedPolicyObject{std::move(*reading), identity, said_since, {}});
     bool room = settle(before);
     if (key != before) room = settle(key) && room;
     if (say_) say_();

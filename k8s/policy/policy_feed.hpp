@@ -22,7 +22,8 @@ namespace gpuctl::k8s {
 struct WatchedPolicyObject {
     PolicyReading reading;
     ObjectIdentity identity;
-    std::string hidden_by;  // the name of an older object that means the same
+    std::uint64_t said_since = 0;  // the version that first had this document
+    std::string hidden_by;         // the name of an older object that means the same
 };
 
 class PolicyFeed final : public Feed {

@@ -49,9 +49,10 @@ void KubernetesPolicy::report(std::vector<ports::PolicyObjectStatus> all) {
 void KubernetesPolicy::assign(const ports::NodeMemberships& all) {
     const bool is_new = all != assigned_;
     assigned_ = all;
-    if (is_new) feeds_.nodes.assign(all);
+    const bool has_pools = feeds_.watches.policy(PolicyKind::pool) != nullptr;
+    feeds_.nodes.assign(all, has_pools);
     // Without the kinds no pool is known: labels stay as they are.
-    if (feeds_.watches.policy(PolicyKind::pool) == nullptr) return;
+    if (!has_pools) return;
     if (std::exchange(are_labels_assigned_, true) && !is_new) return;
     labels_.assign(all);
 }

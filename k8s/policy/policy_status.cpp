@@ -160,6 +160,8 @@ std::optional<PolicyStatusWriter::Open> PolicyStatusWriter::open_of(
     if (object.reading.is_deleting) return std::nullopt;
     const auto report = reports_.find(object.identity.uid);
     const bool is_reported = report != reports_.end();
+    // A report about what it said before is not about this generation.
+    if (is_reported && report->second.version < object.said_since) return std::nullopt;
     json status = policy_status(kind, object, is_reported ? &report->second : nullptr,
                                 Instant{aio::Loop::wall_ms()});
     if (status.is_null() || is_same_status(status, object.reading.status)) return std::nullopt;

@@ -156,7 +156,7 @@ aio::Task<Result<std::vector<ports::PolicyObjectWritten>>> PolicyWriter::write_a
     co_return all;
 }
 
-// Best effort: what is left is seen by everybody, and can be deleted.
+// Best effort: what is left is listed, and can be deleted.
 aio::Task<void> PolicyWriter::undo(std::vector<ports::PolicyObjectWritten> made,
                                    aio::Deadline deadline) {
     for (auto next = made.rbegin(); next != made.rend(); ++next) {
@@ -244,7 +244,7 @@ aio::Task<Written> PolicyWriter::create(Step step, bool dry_run, aio::Deadline d
             " " + name + ", and delete it or choose another name");
 }
 
-// A namespace that others made gets our label. It is not deleted with it.
+// A namespace that another client made gets our label. It is not deleted with it.
 aio::Task<Written> PolicyWriter::adopt(Step step, bool dry_run, aio::Deadline deadline) {
     if (step.key.name.starts_with("kube-")) {
         co_return make_error(ErrorCode::NamespaceNotManaged,

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "aio/loop.hpp"
+#include "k8s/cluster/node_feed.hpp"
 #include "k8s/json/object_time.hpp"
 
 namespace gpuctl::k8s {
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kSourceSuffix = "/pool-source";
-constexpr const char* kComputePool = "computepool";
 
 std::string label_value(const WatchedNode& node, const std::string& key) {
     const auto found = node.labels.find(key);
@@ -26,17 +24,17 @@ std::optional<NodeChange> label_change(const std::string& name, const WatchedNod
                                        const ports::NodeMembership* member,
                                        const LabelKeys& labels) {
     const std::string pool_key = labels.text(OwnKey::pool);
-    const std::string source_key = labels.prefix() + kSourceSuffix;
+    const std::string source_key = labels.prefix() + kPoolSourceSuffix;
     NodeChange change;
     change.node = name;
     change.uid = node.uid;
     change.overwrite = true;
     if (member == nullptr) {
-        if (label_value(node, source_key) != kComputePool) return std::nullopt;
+        if (label_value(node, source_key) != kPoolSource) return std::nullopt;
         change.remove = {pool_key, source_key};
         return change;
     }
-    std::map<std::string, std::string> wanted{{pool_key, member->pool}, {source_key, kComputePool}};
+    std::map<std::string, std::string> wanted{{pool_key, member->pool}, {source_key, kPoolSource}};
     if (!member->gpu_model.empty()) wanted[labels.text(OwnKey::gpu_type)] = member->gpu_model;
     for (const auto& [key, value] : wanted) {
         if (label_value(node, key) != value) change.set[key] = value;
@@ -60,10 +58,20 @@ PoolLabels::PoolLabels(aio::Loop& loop, aio::TaskGroup& group, Client& client, F
       }) {}
 
 void PoolLabels::assign(const ports::NodeMemberships& all) {
-    ports::NodeMemberships before = memberships_.value_or(ports::NodeMemberships{});
+    const ports::NodeMemberships before = memberships_.value_or(ports::NodeMemberships{});
     memberships_ = all;
-    for (const auto& [name, member] : all) look(name);
-    for (const auto& [name, member] : before) look(name);
+    const auto expect_change = [this](const std::string& name) {
+        due_[name].at = {};  // a change that users made is no fight
+        due_[name].written_at = {};
+        look(name);
+    };
+    for (const auto& [name, member] : all) {
+        const auto had = before.find(name);
+        if (had == before.end() || had->second != member) expect_change(name);
+    }
+    for (const auto& [name, member] : before) {
+        if (!all.contains(name)) expect_change(name);
+    }
 }
 
 void PoolLabels::look(const std::string& node) {
@@ -125,7 +133,7 @@ void PoolLabels::report(const std::string& name, const WatchedNode& node, Epoch 
     const std::string key = settings_.labels.text(OwnKey::pool);
     const std::string had = label_value(node, key);
     const bool was_ours =
-        label_value(node, settings_.labels.prefix() + kSourceSuffix) == kComputePool;
+        label_value(node, settings_.labels.prefix() + kPoolSourceSuffix) == kPoolSource;
     const std::string& pool = member->second.pool;
     if (had == pool || (had.empty() && !was_ours)) return;
     if (settings_.on_restored) settings_.on_restored(name, had, pool);

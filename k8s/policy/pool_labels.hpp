@@ -1,8 +1,8 @@
 #pragma once
 // Projects what ComputePools say of nodes to labels of the nodes: the pool, its GPU type where one
 // is given, and that the label is such a projection. A node whose label differs is restored, and
-// that is reported; one that no pool names any more loses the label. Repeated restoring of one node
-// becomes rarer, so that two controllers do not fight at full speed.
+// that is reported; a node that no pool names any more loses the label. Repeated restoring of one
+// node becomes rarer, so that two controllers do not fight at full speed.
 //
 // Thread: the loop's. Memory: an entry for each node that is named or is being restored.
 

@@ -193,6 +193,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/queues/chat?pool={name}")[0], 200)
         self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/pools/{name}")[0], 200)
         self.assertEqual(self.bed.api("GET", f"{API}/computepools/{name}")[0], 404)
+        # Although the labels of its nodes may still be there.
         self.assertEqual(self.daemon.rest("GET", f"/api/v1/pools/{name}")[0], 404)
 
     def test_a_queue_without_its_pool_waits_for_it(self):
@@ -230,8 +231,8 @@ class Objects(unittest.TestCase):
         self.assertEqual(self.bed.api("GET", path)[0], 404)
         self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/namespaces/{space}")[0], 200)
 
-    def test_a_namespace_of_others_is_labelled_and_never_deleted(self):
-        space = self.bed.create_namespace(unique("theirs"))
+    def test_a_namespace_of_another_client_is_labelled_and_never_deleted(self):
+        space = self.bed.create_namespace(unique("theirs"), managed=False)
         status, answer = self.daemon.rest("POST", "/api/v1/namespaces", json.dumps({"name": space}), content_type="application/json")
         self.assertEqual(status, 201, answer)
         self.assertEqual(self.bed.get(f"/api/v1/namespaces/{space}")["metadata"]["labels"][f"{PREFIX}/namespace"], "true")

@@ -109,7 +109,7 @@ class Rights(unittest.TestCase):
 
     def change_the_policy(self):
         """A pool, a queue, a quota and a namespace: made, changed, deleted, and the status of the first two."""
-        pool, space, theirs = unique("tour"), unique("tour-team"), self.bed.create_namespace(unique("tour-theirs"))
+        pool, space, theirs = unique("tour"), unique("tour-team"), self.bed.create_namespace(unique("tour-theirs"), managed=False)
         self.addCleanup(self.bed.api, "DELETE", f"/apis/runwhere.ai/v1/computepools/{pool}")
 
         def changed(method, path, body=None):

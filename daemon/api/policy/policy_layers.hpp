@@ -56,7 +56,7 @@ public:
     // All objects, as a cluster with other writers reports them: the policy follows from those that
     // can be used.
     void use(Objects reported);
-    // Why objects that others wrote are not used as they are.
+    // Why objects that other clients wrote are not used as they are.
     [[nodiscard]] const Problems& problems() const { return problems_; }
 
     // All or nothing.
@@ -105,7 +105,7 @@ private:
 };
 
 // The policy of a file and of stored objects. InvalidConfiguration: they do not go together, which
-// with objects that others write leaves them out instead.
+// with objects of other clients leaves them out instead.
 Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
                                              const std::map<PolicyKey, PolicyObject>& objects,
                                              bool has_other_writers);

@@ -79,15 +79,16 @@ PolicyObjectsChanged ReportedObjects::replacing(PolicyObjectsChanged change) con
 
 bool ReportedObjects::offer(Event event) {
     if (auto* const change = std::get_if<PolicyObjectsChanged>(&event)) {
-        return take(std::move(*change));
+        return take_change(std::move(*change));
     }
     const bool ends_first_lists = std::holds_alternative<CacheSynced>(event) && !is_synced_;
     if (ends_first_lists && !end_first_lists()) return false;
     return engine_.offer(std::move(event));
 }
 
-// The pools of nodes and the policy come first: who reads the objects finds what follows from them.
-bool ReportedObjects::take(PolicyObjectsChanged change) {
+// The pools of nodes and the policy come first: a reader of the objects finds what follows from
+// them.
+bool ReportedObjects::take_change(PolicyObjectsChanged change) {
     for (const PolicyObject& put : change.put) listed_.insert(put.key);
     change = replacing(std::move(change));
     if (is_synced_) {

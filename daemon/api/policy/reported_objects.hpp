@@ -2,7 +2,7 @@
 // Between a cluster that stores the objects of the policy and the engine: what the cluster reports
 // of them becomes the policy, in the same turn, and goes on to the engine after it. Before the
 // first lists are complete it is only collected. The other way, what is known of the objects is
-// reported to the cluster, for those who look at them there.
+// reported to the cluster, where its users look at them.
 //
 // Owner: the composition root. Thread: the loop's.
 
@@ -24,7 +24,7 @@ public:
 
 private:
     using Objects = PolicyLayers::Objects;
-    bool take(PolicyObjectsChanged change);
+    bool take_change(PolicyObjectsChanged change);
     bool end_first_lists();
     void apply(const PolicyObjectsChanged& change);
     [[nodiscard]] PolicyObjectsChanged replacing(PolicyObjectsChanged change) const;

@@ -1,4 +1,4 @@
-// Which objects of other clients are used, and what each of the others is told.
+// Which objects of other clients are used, and the problem of each other one.
 
 #include <gtest/gtest.h>
 
@@ -62,13 +62,13 @@ TEST_F(UsableObjectsTest, one_wrong_queue_does_not_stop_the_others) {
     put("kind: pool\npool: {name: p}\n", 1);
     put("kind: queue\nqueue: {name: child, pool: p, parent: top}\n", 1);
     put("kind: queue\nqueue: {name: top, pool: p}\n", 2);
-    put("kind: queue\nqueue: {name: orphan, pool: p, parent: nobody}\n", 3);
+    put("kind: queue\nqueue: {name: orphan, pool: p, parent: nothing}\n", 3);
     EXPECT_EQ(problem(PolicyKind::queue, "p/orphan"), "QueueNotFound left out");
     EXPECT_EQ(problem(PolicyKind::queue, "p/child"), "") << "its parent is younger";
     const auto usable = usable_objects(file, objects).objects;
     EXPECT_TRUE(usable.contains({PolicyKind::queue, "p/top"}));
     EXPECT_TRUE(merge_layers(file, usable));
-    put("kind: queue\nqueue: {name: nobody, pool: p}\n", 4);
+    put("kind: queue\nqueue: {name: nothing, pool: p}\n", 4);
     EXPECT_EQ(problem(PolicyKind::queue, "p/orphan"), "");
 }
 

@@ -71,7 +71,8 @@ TEST_F(PolicyFeedTest, of_two_that_mean_the_same_the_older_one_counts_until_it_i
     EXPECT_EQ(feed.all().at("u-young").hidden_by, "");
 }
 
-TEST_F(PolicyFeedTest, one_that_became_unreadable_is_gone_and_a_full_sink_is_offered_it_again) {
+TEST_F(PolicyFeedTest,
+       an_object_that_became_unreadable_is_gone_and_a_full_sink_is_offered_it_again) {
     EXPECT_TRUE(show("q", "2", "5"));
     sink.room = sink.events.size();
     EXPECT_FALSE(show("q", "many", "6"));

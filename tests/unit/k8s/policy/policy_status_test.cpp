@@ -63,7 +63,7 @@ TEST_F(PolicyStatus, says_why_an_object_is_not_used_or_not_ready) {
         << "not known yet";
 }
 
-TEST_F(PolicyStatus, a_condition_keeps_its_time_and_those_of_others_stay) {
+TEST_F(PolicyStatus, a_condition_keeps_its_time_and_those_of_other_clients_stay) {
     json stored = status();
     for (json& one : stored["conditions"]) one["lastTransitionTime"] = "2026-01-01T00:00:00Z";
     stored["conditions"].push_back({{"type", "Audited"}, {"status", "True"}});
@@ -81,7 +81,7 @@ TEST_F(PolicyStatus, a_condition_keeps_its_time_and_those_of_others_stay) {
     EXPECT_EQ(condition_named(empty, "Accepted")["lastTransitionTime"], "2026-01-01T00:00:00Z");
 }
 
-TEST(PoolLabelChange, a_named_node_gets_the_labels_and_one_that_has_them_is_left_alone) {
+TEST(PoolLabelChange, a_named_node_gets_the_labels_and_a_node_that_has_them_is_left_alone) {
     const ports::NodeMembership member{"infer", "L40"};
     WatchedNode node{"u1", "5", false, {{"runwhere.ai/pool", "other"}}};
     const auto change = label_change("n1", node, &member, LabelKeys{});

@@ -125,7 +125,7 @@ TEST_F(PolicyWriterTest, several_are_tried_first_and_nothing_is_made_when_one_is
     for (const SeenRequest& request : seen) EXPECT_EQ(request.query("dryRun"), "All");
 }
 
-TEST_F(PolicyWriterTest, a_deletion_names_the_uid_and_one_that_is_gone_is_done) {
+TEST_F(PolicyWriterTest, a_deletion_names_the_uid_and_an_object_that_is_gone_is_done) {
     show("p", "5", {{"description", "a"}});
     PolicyObjectsChanged wanted;
     wanted.gone.push_back({{PolicyKind::pool, "p"}, "u-p"});

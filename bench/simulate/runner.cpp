@@ -94,7 +94,8 @@ void run_seed(const RunOptions& options, Slot& slot, std::span<std::uint64_t> de
     }
     if (options.twice_every == 0 || slot.seed % options.twice_every != 0) return;
     ++slot.seeds_twice;
-    const sim::SimulatedRun again = sim::simulate_seed(slot.seed, options.actions, nullptr, {}, options.kind);
+    const sim::SimulatedRun again =
+        sim::simulate_seed(slot.seed, options.actions, nullptr, {}, options.kind);
     if (again.history_hash != run.history_hash) {
         record_failure(slot, {"I13", "the same seed gave another run the second time"});
     }

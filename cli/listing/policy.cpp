@@ -72,6 +72,7 @@ ListedKind quotas_kind() {
                         {"GPU", used_and_hard("gpu"), Use::always, ".used.gpu"},
                         {"STATUS", member("status")},
                         {"SOURCE", member("source"), Use::wide},
+                        {"PODS", used_and_hard("pods"), Use::wide},
                         {"AGE", age_of("createdAt"), Use::wide, ".createdAt", true},
                         {"DESCRIPTION", member("description"), Use::wide},
                         {"NOTE", member("note"), Use::wide}},

@@ -21,6 +21,7 @@ void describe_quota(const nlohmann::json& item) {
     describe_line("CPU", used_of_quota(row, "cpu"));
     describe_line("Memory", used_of_quota(row, "memory"));
     describe_line("GPU", used_of_quota(row, kGpuOfQuota));
+    if (row["used"].contains("pods")) describe_line("Pods", used_of_quota(row, "pods"));
     describe_line("Note", text_of(row, "note"));
 }
 
@@ -42,6 +43,7 @@ void describe_namespace(const nlohmann::json& item) {
     describe_line("CPU", used_of_quota(row, "cpu"));
     describe_line("Memory", used_of_quota(row, "memory"));
     describe_line("GPU", used_of_quota(row, kGpuOfQuota));
+    if (row["used"].contains("pods")) describe_line("Pods", used_of_quota(row, "pods"));
     describe_line("Note", text_of(row, "note"));
 }
 

@@ -10,12 +10,12 @@ namespace gpuctl::cli {
 namespace {
 
 constexpr std::array<int, 3> kEndingSignals{SIGINT, SIGTERM, SIGHUP};
-constexpr int kOfSignals = 128;  // exit codes of shells
+constexpr int kSignalExitBase = 128;  // exit codes of shells
 
 volatile std::sig_atomic_t caught_signal = 0;
 
 void note_signal(int signal) {
-    if (caught_signal != 0) _exit(kOfSignals + signal);
+    if (caught_signal != 0) _exit(kSignalExitBase + signal);
     caught_signal = signal;
 }
 

@@ -116,14 +116,14 @@ std::string_view JsonCursor::quoted() {
 
 std::string_view JsonCursor::string() {
     skip_space();
-    if (at_ != end_ && *at_ == '"') return in_quotes();
+    if (at_ != end_ && *at_ == '"') return quoted();
     skip();
     return {};
 }
 
 std::string_view JsonCursor::scalar() {
     skip_space();
-    if (at_ != end_ && *at_ == '"') return in_quotes();
+    if (at_ != end_ && *at_ == '"') return quoted();
     const std::string_view text = raw();
     return text.starts_with('{') || text.starts_with('[') || text == "null" ? std::string_view{}
                                                                             : text;
@@ -135,7 +135,7 @@ std::string_view JsonCursor::key_text() {
         fail();
         return {};
     }
-    const std::string_view key = in_quotes();
+    const std::string_view key = quoted();
     expect(':');
     return key;
 }

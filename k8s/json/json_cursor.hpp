@@ -60,7 +60,7 @@ private:
     bool accept(char token);
     void expect(char token);
     std::string_view key_text();
-    std::string_view in_quotes();
+    std::string_view quoted();
     std::string_view decode(const char* from, const char* to);
     void skip_space();
     void skip_string();

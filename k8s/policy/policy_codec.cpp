@@ -117,6 +117,10 @@ json flat_quota(const json& metadata, const json& spec, const LabelKeys& labels)
         if (!value.is_null()) flat[key] = value;
     }
     if (const json gpus = gpus_of(hard); !gpus.is_null()) flat["gpu"] = gpus;
+    if (const json pods = member_of(hard, "pods"); !pods.is_null()) {
+        const std::optional<std::int64_t> number = whole_number(pods);
+        flat["pods"] = number ? json(*number) : pods;
+    }
     return flat;
 }
 
@@ -179,6 +183,7 @@ json quota_hard(const json& document) {
     for (const char* key : {"cpu", "memory"}) {
         if (document.contains(key)) hard[key] = document[key];
     }
+    if (document.contains("pods")) hard["pods"] = document["pods"].dump();
     if (!document.contains("gpu")) return hard;
     for (const GpuVendor& vendor : gpu_vendors()) {
         hard["requests." + std::string{vendor.resource}] = document["gpu"];

@@ -173,6 +173,7 @@ Error with_place(Error error, const JobBody& body, const ClusterState& state) {
             at("/job/name", "job.name " + spec.key.name + " is taken", "");
             break;
         case ErrorCode::NeverFits:
+        case ErrorCode::QuotaExceeded:
             at("/resources", "resources can never be met as they are", "");
             break;
         default:

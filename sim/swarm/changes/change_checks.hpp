@@ -52,9 +52,7 @@ private:
         bool is_sent = false;  // in this term
     };
 
-    void fail(std::string id, std::string what) {
-        checker_.fail(std::move(id), std::move(what));
-    }
+    void fail(std::string id, std::string what) { checker_.fail(std::move(id), std::move(what)); }
     // check_job_changes.cpp
     void check_seats(const Input& input, const ClusterState& after);
     void check_change(const JobUpdated& change, const ClusterState& after);

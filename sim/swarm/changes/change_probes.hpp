@@ -56,7 +56,7 @@ struct PolicyEditProbes {
     std::uint64_t quotas_below_use = 0;
     std::uint64_t quotas_deleted = 0;
     std::uint64_t namespaces_put = 0;
-    std::uint64_t objects_stale = 0;  // older than the known one: ignored
+    std::uint64_t objects_stale = 0;              // older than the known one: ignored
     std::uint64_t objects_of_others_deleted = 0;  // by an older uid: ignored
     std::uint64_t edits_lost = 0;                 // gpuctld ended before it stored them
     std::uint64_t policies_read_back = 0;         // from disk, with objects
@@ -71,8 +71,8 @@ struct ChangeProbes : JobChangeProbes, NodeChangeProbes, PolicyEditProbes {};
 BOOST_DESCRIBE_STRUCT(ChangeProbes, (JobChangeProbes, NodeChangeProbes, PolicyEditProbes), ())
 
 using ChangeProbeMembers =
-    boost::describe::describe_members<ChangeProbes, boost::describe::mod_public |
-                                                        boost::describe::mod_inherited>;
+    boost::describe::describe_members<ChangeProbes,
+                                      boost::describe::mod_public | boost::describe::mod_inherited>;
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -150,7 +150,8 @@ void Changes::change_node(Simulation& simulation) {
         const std::uint64_t dice = rng_.below(10);
         if (dice < 3) {
             change.set["team"] = "t" + std::to_string(rng_.between(0, 2));
-            if (rng_.chance(1, 3)) change.expected["team"] = "t" + std::to_string(rng_.between(0, 2));
+            if (rng_.chance(1, 3))
+                change.expected["team"] = "t" + std::to_string(rng_.between(0, 2));
             ++probes_.labels_set;
         } else if (dice < 4) {
             change.cordon = NodeCordon::cordon;
@@ -192,8 +193,7 @@ void Changes::count_uses(const PolicyObjectsChanged& event, const ClusterState& 
     for (const PolicyObjectGone& gone : event.gone) {
         if (gone.key.kind != PolicyKind::pool) continue;
         const bool is_used = std::any_of(
-            state.jobs.jobs_by_key().begin(), state.jobs.jobs_by_key().end(),
-            [&](const auto& one) {
+            state.jobs.jobs_by_key().begin(), state.jobs.jobs_by_key().end(), [&](const auto& one) {
                 const JobRow& job = state.job(one.second);
                 return job.pool_wanted == gone.key.name && job.holding.pods > 0;
             });
@@ -221,7 +221,8 @@ void Changes::edit_policy(Simulation& simulation) {
     PolicyEdits::apply(event, objects);
     count_uses(event, simulation.engine().state());
     Policy policy = edits_.merged(base_, objects);
-    if (getenv("NOLOST") == nullptr && rng_.chance(1, 8)) {  // gpuctld ends before it has stored the objects
+    if (getenv("NOLOST") == nullptr &&
+        rng_.chance(1, 8)) {  // gpuctld ends before it has stored the objects
         ++probes_.edits_lost;
         simulation.change_policy(std::move(policy));
         simulation.restart_scheduler(rng_.chance(1, 2));

@@ -34,9 +34,7 @@ public:
     }
     // No faults any more: all changes are answered, jobs are resumed, objects are deleted.
     void end(Simulation& simulation);
-    void check_end(const Simulation& simulation) {
-        checks_.check_end(simulation.engine().state());
-    }
+    void check_end(const Simulation& simulation) { checks_.check_end(simulation.engine().state()); }
     [[nodiscard]] const ChangeProbes& probes() const { return probes_; }
 
 private:

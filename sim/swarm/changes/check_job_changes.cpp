@@ -156,8 +156,8 @@ void ChangeChecks::check_accepted(const JobUpdated& change, const KnownJob& befo
             if (job.seats.size() != before.seats && !job.nomination.exists())
                 fail("I26", what + " loses the room that it kept");
     }
-    const bool is_same = change.change.kind == JobChangeKind::pause ||
-                         change.change.kind == JobChangeKind::resume;
+    const bool is_same =
+        change.change.kind == JobChangeKind::pause || change.change.kind == JobChangeKind::resume;
     if (is_same && record != *before.record) fail("I26", what + " changes what it is");
 }
 
@@ -187,8 +187,8 @@ void ChangeChecks::remember_jobs(const ClusterState& state) {
         KnownJob& known = jobs_[key];
         known.revision = job.change.revision;
         known.is_paused = Seats::is_paused(job);
-        known.keeps = known.is_paused && !job.pause.releases &&
-                      job.workload.state == WorkloadState::created;
+        known.keeps =
+            known.is_paused && !job.pause.releases && job.workload.state == WorkloadState::created;
         known.seats = job.seats.size();
         known.takes_changes = takes_changes_now(job);
         known.record = job.record;

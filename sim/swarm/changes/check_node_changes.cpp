@@ -23,9 +23,9 @@ void ChangeChecks::record_request(const NodeChangeRequested& event) {
     const NodeChange& change = event.change;
     const auto node = nodes_.find(change.node);
     if (!leading_ || node == nodes_.end()) return;
-    const bool waits =
-        std::any_of(open_.begin(), open_.end(),
-                    [&](const OpenChange& open) { return open.node == change.node; });
+    const bool waits = std::any_of(open_.begin(), open_.end(), [&](const OpenChange& open) {
+        return open.node == change.node;
+    });
     const NodeFacts& facts = node->second;
     if (!waits && (!check_conditions(change, facts.uid, facts.labels) ||
                    is_as_wanted(change, facts.unschedulable, facts.labels)))
@@ -59,7 +59,7 @@ void ChangeChecks::record_sent(const ChangeNode& effect) {
         return one.request == effect.request;
     });
     if (open == open_.end())
-        return fail("I27", "change " + effect.request + " is sent, and nobody waits for it");
+        return fail("I27", "change " + effect.request + " is sent, and was not accepted");
     for (const OpenChange& other : open_) {
         if (other.node == open->node && other.is_sent)
             fail("I27", "changes " + other.request + " and " + effect.request + " of " +
@@ -72,11 +72,10 @@ void ChangeChecks::record_sent(const ChangeNode& effect) {
 // The engine has the same changes, and the oldest of each node is being carried out.
 void ChangeChecks::check_open(const ClusterState& after) {
     const std::vector<OpenNodeChange>& has = after.node_changes.open();
-    const bool is_same =
-        std::equal(open_.begin(), open_.end(), has.begin(), has.end(),
-                   [](const OpenChange& a, const OpenNodeChange& b) {
-                       return a.request == b.request && a.node == b.change.node;
-                   });
+    const bool is_same = std::equal(open_.begin(), open_.end(), has.begin(), has.end(),
+                                    [](const OpenChange& a, const OpenNodeChange& b) {
+                                        return a.request == b.request && a.node == b.change.node;
+                                    });
     if (!is_same) {
         return fail("I27", "the engine has " + std::to_string(has.size()) +
                                " changes of nodes, and " + std::to_string(open_.size()) +

@@ -6,9 +6,8 @@ namespace gpuctl::sim {
 namespace {
 
 PoolPolicy& pool_of(Policy& policy, const std::string& name) {
-    const auto known =
-        std::find_if(policy.pools.begin(), policy.pools.end(),
-                     [&](const PoolPolicy& pool) { return pool.name == name; });
+    const auto known = std::find_if(policy.pools.begin(), policy.pools.end(),
+                                    [&](const PoolPolicy& pool) { return pool.name == name; });
     if (known != policy.pools.end()) return *known;
     PoolPolicy& made = policy.pools.emplace_back();
     made.name = name;
@@ -16,9 +15,8 @@ PoolPolicy& pool_of(Policy& policy, const std::string& name) {
 }
 
 QueuePolicy& queue_in(PoolPolicy& pool, const std::string& name) {
-    const auto known =
-        std::find_if(pool.queues.begin(), pool.queues.end(),
-                     [&](const QueuePolicy& queue) { return queue.name == name; });
+    const auto known = std::find_if(pool.queues.begin(), pool.queues.end(),
+                                    [&](const QueuePolicy& queue) { return queue.name == name; });
     if (known != pool.queues.end()) return *known;
     QueuePolicy& made = pool.queues.emplace_back();
     made.name = name;
@@ -70,7 +68,7 @@ PolicyObjectsChanged PolicyEdits::draw(const PolicyObjects& known, Instant now,
     const PolicyKey key = draw_key();
     const auto object = known.find(key);
     const bool deletes = object != known.end() && rng_.chance(1, 3);
-    if (deletes && rng_.chance(1, 4)) {  // of one that was replaced meanwhile
+    if (deletes && rng_.chance(1, 4)) {  // an object that was replaced meanwhile
         event.gone.push_back({key, object->second.uid + "-former"});
         ++probes.objects_of_others_deleted;
         return event;
@@ -79,8 +77,8 @@ PolicyObjectsChanged PolicyEdits::draw(const PolicyObjects& known, Instant now,
         event.gone.push_back({key, object->second.uid});
         if (key.kind == PolicyKind::pool) {  // its queues go with it
             for (const auto& [other, queue] : known) {
-                const bool is_its = other.kind == PolicyKind::queue &&
-                                    other.name.starts_with(key.name + "/");
+                const bool is_its =
+                    other.kind == PolicyKind::queue && other.name.starts_with(key.name + "/");
                 if (is_its) event.gone.push_back({other, queue.uid});
             }
             ++probes.pools_deleted;

@@ -1,6 +1,6 @@
 #pragma once
 // Objects of the policy that people make, change and delete in worlds with changes: pools, queues,
-// quotas, namespaces. Stands for what reads their documents in production: a document is the name
+// quotas, namespaces. In production their documents are read as JSON; here a document is the name
 // of a drawn edit, and the policy is the base policy with all edits.
 
 #include <map>
@@ -26,7 +26,7 @@ public:
     PolicyObjectsChanged draw(const PolicyObjects& known, Instant now, ChangeProbes& probes);
     // All objects go.
     static PolicyObjectsChanged removal(const PolicyObjects& known);
-    // `event` applied to the objects by the rules that people are promised.
+    // `event` applied to the objects as each client may rely on.
     static void apply(const PolicyObjectsChanged& event, PolicyObjects& objects);
     [[nodiscard]] Policy merged(Policy base, const PolicyObjects& objects) const;
     // The GPUs that a quota allows.

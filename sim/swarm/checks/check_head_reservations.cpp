@@ -51,8 +51,8 @@ void Checker::check_kept_nodes(const ClusterState& state, const JobRow& job, con
     if (!is_due) fail("I16", what + " is kept nodes and has not waited long enough");
     ReferenceModel later = reference_;
     for (auto& [uid, other] : later.pods) {
-        const bool ends = (other.facts.runs_to_end && !other.is_seat) ||
-                          end_of(other, state).happened();
+        const bool ends =
+            (other.facts.runs_to_end && !other.is_seat) || end_of(other, state).happened();
         if (other.facts.ours && other.holds() && ends) other.facts.phase = PodPhase::succeeded;
     }
     if (later.fitting_in_pool(pod, ranks) < ranks) {

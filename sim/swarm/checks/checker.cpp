@@ -40,12 +40,7 @@ void Checker::fail(std::string id, std::string what) {
 void Checker::record_change(const JobSpec& spec, bool is_again) {
     const ObjectKey& job = spec.key;
     known_jobs_[job].ranks = std::max(spec.replicas_max, 1);
-    if (!is_again) return;
-    known_jobs_[job].phase = WorkloadPhase::active;
-    started_.erase(job);
-    short_since_.erase(job);
-    kept_work_when_asked_.erase(job);
-    kept_work_.erase(job);
+    if (is_again) known_jobs_[job].phase = WorkloadPhase::active;
 }
 
 void Checker::observe(const Engine& engine, const Input& input,

@@ -118,25 +118,6 @@ void ReferenceModel::read_nominations(const ClusterState& after, bool only_old) 
     }
 }
 
-// The room that paused jobs keep counts like their pods, and is no pod of the job.
-void ReferenceModel::read_seats(const ClusterState& after) {
-    seats_before_.clear();
-    for (const auto& [uid, pod] : pods) {
-        if (pod.is_seat) seats_before_.emplace(job_of(pod.facts), pod.facts.node);
-    }
-    std::erase_if(pods, [](const auto& one) { return one.second.is_seat; });
-    for (const auto& [key, id] : after.jobs.jobs_by_key()) {
-        for (const PodId seat : after.job(id).seats) {
-            const PodRow& row = after.pod(seat);
-            ReferencePod& pod = pods[row.facts.uid];
-            pod.facts = row.facts;
-            pod.facts.gpu_device = row.gpu_device;
-            pod.is_seat = true;
-            if (row.grows_with_demand) growing_.insert(row.facts.uid);
-        }
-    }
-}
-
 const std::string& ReferenceModel::nominated_before(const std::string& uid) const {
     static const std::string nowhere;
     const auto found = nominated_before_.find(uid);

@@ -314,7 +314,7 @@ private:
     void release_reservations(const ClusterState& after);
     std::set<std::string> reserved_;
     std::set<std::pair<ObjectKey, std::string>> seats_before_;  // their jobs and nodes
-    std::map<std::string, std::string> nominated_before_;  // node by uid, before this input
+    std::map<std::string, std::string> nominated_before_;       // node by uid, before this input
     std::set<std::string> evicting_;
     std::set<std::string> dropped_;  // uids of pods of summarized jobs
 };

@@ -243,12 +243,6 @@ std::int64_t ReferenceModel::pods_held(const ObjectKey& job) const {
            (keeps_room(job) ? 1 : 0);
 }
 
-bool ReferenceModel::keeps_room(const ObjectKey& job) const {
-    return std::any_of(pods.begin(), pods.end(), [&](const auto& one) {
-        return one.second.is_seat && job_of(one.second.facts) == job;
-    });
-}
-
 std::int64_t ReferenceModel::jobs_held(const QueueName& queue) const {
     std::set<ObjectKey> holding;
     for (const auto& [uid, pod] : pods) {
@@ -339,10 +333,11 @@ std::string ReferenceModel::queue_limit_crossed(const PodFacts& pod, const Amoun
     const std::int64_t gpus = more.gpus;
     const auto job = jobs.find(job_of(pod));
     const bool is_new = job == jobs.end() ||
-                        (!keeps_room(job->first) && std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
-                            const ReferencePod& known = pods.at(uid);
-                            return known.holds() && (!known.evicting || known.surplus);
-                        }));
+                        (!keeps_room(job->first) &&
+                         std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
+                             const ReferencePod& known = pods.at(uid);
+                             return known.holds() && (!known.evicting || known.surplus);
+                         }));
     const HeldGpus by_queue = held_by_queue(leaf.pool, Nominations::counted);
     for (const QueueName& queue : chain(leaf)) {
         const QueuePolicy* known = policy_of(queue);

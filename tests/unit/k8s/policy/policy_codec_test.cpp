@@ -77,7 +77,10 @@ TEST(PolicyCodec, a_quota_limits_the_gpus_of_every_vendor) {
     EXPECT_EQ(manifest["metadata"]["labels"]["runwhere.ai/namespace"], "team-a");
     json read = manifest;
     read["spec"]["hard"]["requests.amd.com/gpu"] = "3";
-    EXPECT_EQ(json::parse(reading_of(PolicyKind::quota, read).document)["gpu"], "3");
+    read["spec"]["hard"]["pods"] = "7";
+    const json document = json::parse(reading_of(PolicyKind::quota, read).document);
+    EXPECT_EQ(document["gpu"], "3");
+    EXPECT_EQ(document["pods"], 7);
 }
 
 TEST(PolicyCodec, what_cannot_be_used_says_why) {

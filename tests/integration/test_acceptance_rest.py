@@ -68,7 +68,7 @@ class Jobs(Laboratory, unittest.TestCase):
     def test_L19_errors_have_one_shape_without_a_trace(self):
         for method, path, body, status in (("GET", "/nope", None, 404), ("PATCH", "/jobs", {}, 405),
                                            ("POST", "/jobs", {"yamlContent": 7}, 400), ("POST", "/jobs/batch", {"yamlContents": "x"}, 400),
-                                           ("GET", "/jobs/x/logs?follow=true", None, 404)):
+                                           ("GET", "/jobs/x/logs?follow=true", None, 400)):
             answer = self.rest(method, path, body, status=status)
             self.assertLessEqual({"error", "message", "status", "title", "type", "detail"}, set(answer), (method, path))
             self.assertEqual(answer["status"], status)

@@ -2,7 +2,7 @@
 
 import unittest
 
-from acceptance import CONFLICT, FORBIDDEN, NOT_FOUND, Commands, fixture, fixtures, service, training
+from acceptance import CONFLICT, NOT_FOUND, Commands, fixture, fixtures, service, training
 from support import PREFIX, RUNNING_S, Daemon, create_pod, delete_namespace_pods, pod, shared_testbed, unique, wait_for
 
 PATHS = {"training": ("apis/batch/v1", "jobs"), "inference": ("apis/apps/v1", "deployments"),
@@ -211,7 +211,7 @@ class Lives(OnTheApiServer, unittest.TestCase):
     def test_C5_C6_a_namespace_that_is_missing_or_not_managed_is_refused_with_what_to_do(self):
         foreign = self.bed.create_namespace(unique("foreign"), managed=False)
         for name, code, word in (("no-such-namespace", NOT_FOUND, "kubectl create namespace no-such-namespace"),
-                                 (foreign, FORBIDDEN, f"kubectl label namespace {foreign} {PREFIX}/namespace=true")):
+                                 (foreign, CONFLICT, f"kubectl label namespace {foreign} {PREFIX}/namespace=true")):
             for verb in ("create", "apply"):
                 self.assertIn(word, self.refused(verb, "-f", "-", code=code, stdin=service("a", namespace=name)))
             self.assertEqual(self.read("deployments", "a", "apis/apps/v1", name)[0], 404)

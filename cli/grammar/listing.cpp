@@ -29,7 +29,7 @@ const char* examples_of(std::string_view kind) {
          "Examples:\n"
          "  gpuctl get nodes --pool training\n"
          "  gpuctl get nodes -l 'zone in (a,b),!spot' -o name\n"
-         "  gpuctl get nodes --label zone              those that have this label\n"
+         "  gpuctl get nodes --label runwhere.ai/zone  those that have this label\n"
          "  gpuctl get nodes --gpu-type gpu-type       the GPU model of each node\n"
          "  gpuctl get nodes -o csv > nodes.csv"},
         {"queues",

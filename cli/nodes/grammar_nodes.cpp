@@ -57,7 +57,7 @@ void choose_labels(CommandLine& line, const std::string& key) {
     for (const std::string& word : line.nodes.words)
         line.nodes.nodes.push_back(without_kind(word, "nodes"));
     if (!key.empty()) line.nodes.key = key;
-    const bool is_list = line.nodes.nodes.empty() || line.get.watch;
+    const bool is_list = line.nodes.nodes.empty() || line.get.watch || !line.get.selector.empty();
     line.nodes.output = list_output_of(line);
     if (!is_list) {
         line.verb = [&line](Connection& c) { return run_get_labels(c, line.nodes); };
@@ -93,6 +93,12 @@ void add_get_labels(CLI::App& get, CommandLine& line, const std::string& name,
     }
     command->add_flag_function(
         "--all", [](std::int64_t) {}, "of all nodes (the default without NODE)");
+    if (key.empty()) {
+        command
+            ->add_option("-l,--selector", line.get.selector,
+                         "only nodes with these labels: a=b, a!=b, a in (b,c), a, !a")
+            ->group("Selection");
+    }
     add_list_output(*command, line);
     command->callback([&line, key] { choose_labels(line, key); });
 }

@@ -64,8 +64,8 @@ TEST(UsageError, of_a_command_names_similar_commands) {
 }
 
 const std::string kKinds =
-    "jobs, pools, nodes, queues, events, notebook, labels, node-labels, gpu-type, quotas or "
-    "namespaces";
+    "jobs, pools, nodes, queues, events, quotas, namespaces, notebook, labels, node-labels or "
+    "gpu-type";
 
 TEST(UsageError, of_a_kind_names_similar_kinds_or_all_of_them) {
     expect_refused({

@@ -101,7 +101,8 @@ void add_migrate(CLI::App& app, CommandLine& line) {
         "  gpuctl migrate\n"
         "  gpuctl migrate --remove-old                also removes the old labels\n"
         "Of nodes, and on Kubernetes of workloads and pods: labels such as g8s.host/gpuType and\n"
-        "gpuctl/pool. gpuctl reads them as well; a label with the present prefix wins. ACTION: add,\n"
+        "gpuctl/pool. gpuctl reads them as well; a label with the present prefix wins. ACTION: "
+        "add,\n"
         "added, present (it has this value already), differs (it has another value; both stay),\n"
         "remove, removed, kept (the new label could not be added) or failed.");
     command->add_flag("--dry-run", line.nodes.is_dry_run, "change nothing");

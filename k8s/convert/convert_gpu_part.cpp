@@ -46,7 +46,7 @@ void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFac
     if (resource.empty()) resource = part->resource;
     if (!is_gpu_resource(resource)) {
         facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gpu_resource) + " is " +
-                                    quoted(resource) + ", which is not a GPU");
+                                    k8s::quoted(resource) + ", which is not a GPU");
         return;
     }
     std::vector<GpuAmount>& gpus = facts.request.gpus;

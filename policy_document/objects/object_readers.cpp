@@ -269,7 +269,8 @@ std::vector<QuotaObject> read_quotas(const ObjectSource& source) {
             if (parts.has_spec()) {
                 wire::Fields fields{member_of(source.root(), "spec")};
                 read_amounts(fields, base);
-                for (const char* known : {"cpu", "memory", "gpu", "pods"}) (void)parts.find({known});
+                for (const char* known : {"cpu", "memory", "gpu", "pods"})
+                    (void)parts.find({known});
             } else {
                 read_amounts(parts.root(), base);
             }

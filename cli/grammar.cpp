@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "cli/grammar/help_format.hpp"
 #include "cli/grammar/parts.hpp"
 #include "cli/grammar_change.hpp"
 #include "cli/grammar_explain_yaml.hpp"
@@ -294,6 +295,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     app->set_version_flag("--version", "gpuctl " + std::string{kVersion});
     app->require_subcommand(1);
     app->fallthrough();
+    app->formatter(std::make_shared<HelpFormat>());
     app->get_formatter()->column_width(36);
     add_connection(*app, line);
     add_create(*app, line);
@@ -318,6 +320,12 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_doctor(*app, line);
     add_completion(*app, line);
     app->footer(
+        "Examples:\n"
+        "  gpuctl create -f train.yaml                submit what a file declares\n"
+        "  gpuctl get jobs                            what waits and runs\n"
+        "  gpuctl explain job llm-sft                 why it waits\n"
+        "  gpuctl logs llm-sft -f\n"
+        "\n"
         "`gpuctl COMMAND --help` has examples for each command.\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"
         "7 server unreachable or busy, 8 some of several failed, 9 a job would wait (what-if),\n"

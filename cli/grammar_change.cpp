@@ -1,5 +1,9 @@
 #include "cli/grammar_change.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "cli/usage_error.hpp"
 
 namespace gpuctl::cli {
@@ -56,10 +60,18 @@ void add_diff(CLI::App& app, CommandLine& line, const SharedGrammar& shared) {
 
 using Run = aio::Task<int> (*)(Connection&, ChangeOptions);
 
+// Before the name, as in `scale notebook NAME`.
+bool is_word_for_job(std::string word) {
+    if (word.ends_with('s')) word.pop_back();
+    constexpr std::array<std::string_view, 6> words{"job",      "training", "inference",
+                                                    "notebook", "compute",  "service"};
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 CLI::App* add_change(CLI::App& app, CommandLine& line, const SharedGrammar& shared,
                      const std::string& name, const std::string& meaning, Run run) {
     CLI::App* command = app.add_subcommand(name, meaning);
-    // Also as kubectl writes it: `scale job NAME`.
+    // Also as kubectl writes it: `scale job NAME`, `scale notebook NAME`.
     command->add_option("NAME", line.change_words, kChangedJob)->required()->expected(1, 2);
     command->add_option("--resource-version", line.change.resource_version,
                         "only if the job is as it was then (resourceVersion of describe)");
@@ -67,7 +79,7 @@ CLI::App* add_change(CLI::App& app, CommandLine& line, const SharedGrammar& shar
     shared.add_output(*command, line);
     command->callback([&line, set_job = shared.set_job, run, name] {
         const bool has_kind = line.change_words.size() == 2;
-        if (has_kind && line.change_words.front() != "job" && line.change_words.front() != "jobs")
+        if (has_kind && !is_word_for_job(line.change_words.front()))
             throw CLI::ValidationError(name,
                                        "one job is changed at a time: gpuctl " + name + " NAME");
         line.change.job = line.change_words.back();

@@ -72,8 +72,9 @@ void add_cp(CLI::App& app, CommandLine& line) {
         "  gpuctl cp llm-sft:/workspace/model.pt .\n"
         "  gpuctl cp ./data.json llm-sft:/workspace/\n"
         "  gpuctl cp team-a/llm-sft:/workspace/logs logs-of-today\n"
-        "The image needs tar, and mv to receive a file. Links that lead out of the destination\n"
-        "are refused; a file has its name only when it is complete. Needs the role admin.");
+        "The image needs tar, and sh to receive. Links that lead out of the destination are\n"
+        "refused; a file has its name only when it is complete, also when ctrl-c ends the copy.\n"
+        "Needs the role admin.");
     command->add_option("SRC", line.cp.source, "NAME:PATH in a pod, or a path here")->required();
     command->add_option("DST", line.cp.destination, "a path here, or NAME:PATH in a pod")
         ->required();

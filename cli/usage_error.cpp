@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -208,11 +209,19 @@ std::string unknown_error(const CLI::App& command, const Words& unknown) {
     return argument_error(command, word);
 }
 
+// "-f FILE" of -f,--file; otherwise the name.
+std::string name_to_type(const CLI::Option& option) {
+    if (option.get_snames().empty() || option.get_lnames().empty()) return option.get_name();
+    std::string value = option.get_lnames().front();
+    for (char& c : value) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return "-" + option.get_snames().front() + " " + value;
+}
+
 std::string missing_error(const CLI::App& command, const CLI::ParseError& problem) {
     if (command.get_require_subcommand_min() > 0) return missing_command(command);
     for (const CLI::Option* option : command.get_options()) {
         if (!option->get_required() || option->count() > 0) continue;
-        return in_backticks(path_of(command)) + " needs " + option->get_name();
+        return in_backticks(path_of(command)) + " needs " + name_to_type(*option);
     }
     return problem.what();
 }

@@ -130,6 +130,16 @@ namespace gpuctl::metrics {
       "Reopened pod logs after a lost connection.")                                                \
     X(log_refused, "gpuctld_log_subscribers_refused_total", counter, "", "", none,                 \
       "Log readers refused at the limit of readers.")                                              \
+    X(sessions, "gpuctld_sessions", gauge, "", "kind", none,                                       \
+      "Open sessions with pods by kind (exec, attach, portforward).")                              \
+    X(sessions_opened, "gpuctld_sessions_opened_total", counter, "", "kind", none,                 \
+      "Sessions with pods that were opened, by kind.")                                             \
+    X(sessions_failed, "gpuctld_sessions_failed_total", counter, "", "kind reason", none,          \
+      "Sessions with pods that were not opened (limit, refused, not_opened) or did not end by "    \
+      "themselves (stopped, idle, too_long, stalled, client: it broke the protocol, node: no "     \
+      "exit code came).")                                                                          \
+    X(session_bytes, "gpuctld_session_bytes_total", counter, "bytes", "direction", none,           \
+      "Bytes carried by sessions, by direction (to_pods, from_pods).")                             \
     X(api_requests, "rest_client_requests_total", counter, "", "code method host", none,           \
       "Requests to the API server; code 0: no answer.")                                            \
     X(api_duration, "rest_client_request_duration_seconds", histogram, "seconds", "verb",          \

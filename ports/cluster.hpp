@@ -130,6 +130,8 @@ public:
 
     // Assigns nodes to pools; null: their pools are what their labels say.
     [[nodiscard]] virtual NodePools* node_pools() { return nullptr; }
+    // Null: the cluster stores no objects of the policy; the journal does.
+    [[nodiscard]] virtual PolicyObjectPort* policy_objects() { return nullptr; }
 
     // Deletes the pods and the Service that a job of this name has left behind, if its workload no
     // longer exists. A cluster whose workloads always take their pods along has none.

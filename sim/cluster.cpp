@@ -177,6 +177,13 @@ const PodFacts* Cluster::find_pod(const ObjectKey& key) const {
     return uid == pod_named_.end() ? nullptr : &pods_.at(uid->second).facts;
 }
 
+const Workload* Cluster::find_workload(const ObjectKey& job) const {
+    const auto uid = workload_named_.find(job);
+    if (uid == workload_named_.end()) return nullptr;
+    const auto found = workloads_.find(uid->second);
+    return found == workloads_.end() ? nullptr : &found->second;
+}
+
 const NodeFacts* Cluster::find_node(const std::string& name) const {
     const auto found = nodes_.find(name);
     return found == nodes_.end() ? nullptr : &found->second.facts;

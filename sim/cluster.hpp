@@ -76,6 +76,7 @@ public:
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] const PodFacts* find_pod(const ObjectKey& key) const;
     [[nodiscard]] const NodeFacts* find_node(const std::string& name) const;
+    [[nodiscard]] const Workload* find_workload(const ObjectKey& job) const;
     [[nodiscard]] bool node_answers(const std::string& name) const;
     // The log of the container; nullopt: there is no such pod, or its container has not started
     // yet.

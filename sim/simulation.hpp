@@ -25,6 +25,9 @@ struct SimulationSettings {
     std::function<void(PodFacts&)> annotate;
 };
 
+// More Plan inputs than this at one point in time are a livelock.
+inline constexpr std::uint64_t kPlansInARowMax = 1'000;
+
 class Simulation {
 public:
     // Called after each engine step with its input and effects.
@@ -35,8 +38,11 @@ public:
     void submit(JobSpec spec);
     void remove(const ObjectKey& job, bool force = false);
     void change(JobUpdated change);
+    void change_node(NodeChangeRequested change);
     void disturb(const SimInput& input);
     void change_policy(Policy policy);
+    // Objects of the policy, and the policy that results.
+    void change_objects(Policy policy, PolicyObjectsChanged objects);
     // Leadership is lost, and no other gpuctld leads: nothing is scheduled until
     // regain_leadership().
     void lose_leadership();
@@ -63,8 +69,9 @@ public:
     // A hash of the decisions alone, see DecisionHistory.
     [[nodiscard]] std::uint64_t decision_hash() const { return decisions_.hash(); }
     // The largest number of Plan inputs in a row at one point in time; a large number is a
-    // livelock.
+    // livelock. At kPlansInARowMax the engine is given no more of them.
     [[nodiscard]] std::uint64_t plans_in_a_row_max() const { return plans_in_a_row_max_; }
+    [[nodiscard]] bool comes_to_rest() const { return plans_in_a_row_max_ < kPlansInARowMax; }
 
 private:
     void step(Event event);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/simulate/decisions.hpp"
+#include "bench/simulate/faults_of_changes.hpp"
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/trace.hpp"
 #include "scheduler/base/seeded_faults.hpp"
@@ -21,10 +22,11 @@ namespace gpuctl::bench {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: simulate --seeds A..B [--actions N] [--jobs N] [--keep-going] [--fault NAME] [-o "
-    "json]\n"
+    "usage: simulate --seeds A..B [--changes] [--actions N] [--jobs N] [--keep-going]\n"
+    "                [--fault NAME] [-o json]\n"
     "       simulate --fault-table\n"
     "  --seeds A..B   worlds to simulate, both ends included\n"
+    "  --changes      worlds in which people also change jobs, nodes, pools and quotas\n"
     "  --actions N    random actions in each world before it recovers (40)\n"
     "  --jobs N       worlds at a time (all cores)\n"
     "  --keep-going   continue after a violation\n"
@@ -86,6 +88,8 @@ bool parse(int count, char** words, Arguments& out) {
         } else if (word == "-o") {
             if (value != "json") return false;
             out.json = true;
+        } else if (word == "--changes") {
+            out.run.kind = sim::WorldKind::with_changes;
         } else if (word == "--keep-going") {
             out.run.stop_at_first = false;
         } else if (word == "--skip-open") {
@@ -109,9 +113,12 @@ bool choose_fault(const std::string& name) {
 #endif
 }
 
+bool has_changes(const RunOptions& run) { return run.kind == sim::WorldKind::with_changes; }
+
 std::string repeat_command(const Arguments& arguments, const Failure& failure) {
     const std::string seed = std::to_string(failure.seed);
     std::string command = "./tools/simulate --seeds " + seed + ".." + seed;
+    if (has_changes(arguments.run)) command += " --changes";
     if (arguments.run.actions != sim::kActionsPerRun) {
         command += " --actions " + std::to_string(arguments.run.actions);
     }
@@ -133,6 +140,11 @@ void print_json(const Arguments& arguments, const RunReport& report,
     sim::for_each_probe(report.probes, [&out](const char* name, std::uint64_t value) {
         out["counts"][name] = value;
     });
+    if (has_changes(arguments.run)) {
+        sim::for_each_change_probe(report.changes, [&out](const char* name, std::uint64_t value) {
+            out["changes"][name] = value;
+        });
+    }
     out["violations"] = nlohmann::ordered_json::array();
     for (const Failure& failure : report.failures) {
         out["violations"].push_back({{"seed", failure.seed},
@@ -154,6 +166,11 @@ void print_text(const Arguments& arguments, const RunReport& report) {
     sim::for_each_probe(report.probes, [](const char* name, std::uint64_t value) {
         std::printf("  %-24s %12llu\n", name, static_cast<unsigned long long>(value));
     });
+    if (has_changes(arguments.run)) {
+        sim::for_each_change_probe(report.changes, [](const char* name, std::uint64_t value) {
+            std::printf("  %-24s %12llu\n", name, static_cast<unsigned long long>(value));
+        });
+    }
     std::printf("%llu seeds simulated twice: the same history\n",
                 static_cast<unsigned long long>(report.seeds_twice));
     std::printf("history %s\n", text::hex16(report.history).c_str());
@@ -181,6 +198,7 @@ int print_table(const Arguments& arguments) {
         run.skip_open = true;
         run.jobs = 1;
         run.twice_every = 0;
+        run.kind = worlds_of(row.name);
         const RunReport report = run_seeds(run);
         const bool caught = !report.failures.empty();
         if (!caught) ++missed;
@@ -213,7 +231,7 @@ int run(int count, char** words) {
     }
     if (arguments.table) return print_table(arguments);
     if (arguments.trace) {
-        trace_seed(arguments.run.first, arguments.run.actions);
+        trace_seed(arguments.run.first, arguments.run.actions, arguments.run.kind);
         return 0;
     }
     const RunReport report = run_seeds(arguments.run);

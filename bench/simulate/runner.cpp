@@ -26,6 +26,7 @@ constexpr unsigned kWorkersMax = 64;
 // Results of a worker, also after its crash. Plain data in shared memory.
 struct Slot {
     sim::Probes probes;
+    sim::ChangeProbes changes;
     std::uint64_t seeds = 0;
     std::uint64_t seeds_twice = 0;
     std::uint64_t history = 0;
@@ -77,8 +78,10 @@ void record_failure(Slot& slot, const Violation& violation) {
 }
 
 void run_seed(const RunOptions& options, Slot& slot, std::span<std::uint64_t> decisions) {
-    const sim::SimulatedRun run = sim::simulate_seed(slot.seed, options.actions, &slot.step);
+    const sim::SimulatedRun run =
+        sim::simulate_seed(slot.seed, options.actions, &slot.step, {}, options.kind);
     slot.probes += run.probes;
+    slot.changes += run.changes;
     ++slot.seeds;
     slot.history += hash64(std::to_string(run.history_hash), slot.seed);
     slot.decisions += hash64(std::to_string(run.decision_hash), slot.seed);
@@ -91,7 +94,8 @@ void run_seed(const RunOptions& options, Slot& slot, std::span<std::uint64_t> de
     }
     if (options.twice_every == 0 || slot.seed % options.twice_every != 0) return;
     ++slot.seeds_twice;
-    const sim::SimulatedRun again = sim::simulate_seed(slot.seed, options.actions);
+    const sim::SimulatedRun again =
+        sim::simulate_seed(slot.seed, options.actions, nullptr, {}, options.kind);
     if (again.history_hash != run.history_hash) {
         record_failure(slot, {"I13", "the same seed gave another run the second time"});
     }
@@ -124,6 +128,7 @@ void collect(Slot& slot, int status, RunReport& report) {
         slot.probes.steps += slot.step;  // the crashed worker could not add them
     }
     report.probes += slot.probes;
+    report.changes += slot.changes;
     report.seeds += slot.seeds;
     report.seeds_twice += slot.seeds_twice;
     report.history += slot.history;

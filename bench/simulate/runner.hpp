@@ -14,6 +14,7 @@ struct RunOptions {
     std::uint64_t first = 1;
     std::uint64_t last = 100;
     int actions = sim::kActionsPerRun;
+    sim::WorldKind kind = sim::WorldKind::plain;
     unsigned jobs = 1;
     bool stop_at_first = true;    // stop at the first violation
     bool skip_open = false;       // leave out kOpenSeeds
@@ -40,6 +41,7 @@ struct RunReport {
     std::vector<std::uint64_t> decisions_by_seed;  // from the first seed on; 0: not run
     double seconds = 0;
     sim::Probes probes;
+    sim::ChangeProbes changes;  // of worlds with changes
     std::vector<Failure> failures;
 };
 

@@ -57,7 +57,7 @@ void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& la
 
 }  // namespace
 
-void trace_seed(std::uint64_t seed, int actions) {
+void trace_seed(std::uint64_t seed, int actions, sim::WorldKind kind) {
     std::map<std::string, HeadReservation> head_reservations;
     std::map<std::string, std::string> quota_reservations;
     std::map<ObjectKey, std::string> sizes;
@@ -72,7 +72,7 @@ void trace_seed(std::uint64_t seed, int actions) {
         print_quota_reservations(engine.state(), quota_reservations);
         print_sizes(engine.state(), sizes);
     };
-    const sim::SimulatedRun run = sim::simulate_seed(seed, actions, nullptr, print);
+    const sim::SimulatedRun run = sim::simulate_seed(seed, actions, nullptr, print, kind);
     for (const Violation& wrong : run.violations) {
         std::printf("VIOLATION of %s: %s\n", wrong.id.c_str(), wrong.what.c_str());
     }

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+#include "sim/swarm/random_world.hpp"
+
 namespace gpuctl::bench {
 
-void trace_seed(std::uint64_t seed, int actions);
+void trace_seed(std::uint64_t seed, int actions, sim::WorldKind kind);
 
 }  // namespace gpuctl::bench

@@ -12,9 +12,16 @@ namespace gpuctl::cli {
 namespace {
 
 constexpr std::size_t kLeftOutMax = 16;
+constexpr std::size_t kLaterMax = 1'000'000;
 
 Error file_error(const std::string& what) {
     return make_error(ErrorCode::BadRequest, what + ": " + std::generic_category().message(errno));
+}
+
+Error too_many() {
+    return make_error(ErrorCode::BadRequest, "the archive has more than " +
+                                                 std::to_string(kLaterMax) +
+                                                 " folders and links; copy its folders one by one");
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -93,6 +100,8 @@ Result<void> Unpacker::begin(const TarEntry& entry) {
             const Result<int> folder = open_parent(inside);
             if (!folder) return folder.error();
             ::close(*folder);
+            if (later_.size() >= kLaterMax) return too_many();
+            later_.push_back({std::move(*parts), "", entry.mode & 0777U});
             return {};
         }
         case TarKind::symbolic_link:
@@ -102,7 +111,8 @@ Result<void> Unpacker::begin(const TarEntry& entry) {
                                   "the link " + entry.name + " points to \"" + entry.link +
                                       "\", outside the destination; copy without it");
             }
-            links_.push_back({std::move(*parts), entry.link});
+            if (later_.size() >= kLaterMax) return too_many();
+            later_.push_back({std::move(*parts), entry.link, 0});
             return {};
         case TarKind::hard_link:
             return link_again(entry, *parts);
@@ -186,15 +196,34 @@ Result<void> Unpacker::link_again(const TarEntry& entry, const std::vector<std::
     return {};
 }
 
+Result<void> Unpacker::make_link(const Later& link) const {
+    const Result<int> parent = open_parent(link.parts);
+    if (!parent) return parent.error();
+    ::unlinkat(*parent, link.parts.back().c_str(), 0);
+    const int made = ::symlinkat(link.target.c_str(), *parent, link.parts.back().c_str());
+    const Error error = file_error("make the link " + folder_ + "/" + joined(link.parts));
+    ::close(*parent);
+    if (made != 0) return error;
+    return {};
+}
+
+Result<void> Unpacker::set_mode(const Later& folder) const {
+    std::vector<std::string> inside = folder.parts;
+    inside.emplace_back(".");
+    const Result<int> opened = open_parent(inside);
+    if (!opened) return opened.error();
+    const int set = ::fchmod(*opened, folder.mode);
+    const Error error = file_error("set the mode of " + folder_ + "/" + joined(folder.parts));
+    ::close(*opened);
+    if (set != 0) return error;
+    return {};
+}
+
+// Backwards: a folder comes before what is in it, which its mode may close.
 Result<void> Unpacker::finish() {
-    for (const Link& link : links_) {
-        const Result<int> parent = open_parent(link.parts);
-        if (!parent) return parent.error();
-        ::unlinkat(*parent, link.parts.back().c_str(), 0);
-        const int made = ::symlinkat(link.target.c_str(), *parent, link.parts.back().c_str());
-        const Error error = file_error("make the link " + folder_ + "/" + joined(link.parts));
-        ::close(*parent);
-        if (made != 0) return error;
+    for (auto at = later_.rbegin(); at != later_.rend(); ++at) {
+        Result<void> done = at->target.empty() ? set_mode(*at) : make_link(*at);
+        if (!done) return done;
     }
     return {};
 }

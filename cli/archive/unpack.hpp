@@ -1,7 +1,7 @@
 #pragma once
 // Writes an archive below one folder and nowhere else: folders are opened one by one without
-// following links, a file has its name only when it is complete, links come last and only where
-// they stay inside.
+// following links, a file has its name only when it is complete, links and the modes of folders
+// come last, links only where they stay inside.
 
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ public:
     // `folder` must exist.
     Result<void> open();
     TarReader::Sink sink();
-    // Makes the links.
+    // Makes the links, and gives the folders their modes.
     Result<void> finish();
 
     [[nodiscard]] std::uint64_t files() const { return files_; }
@@ -29,9 +29,11 @@ public:
     [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
 private:
-    struct Link {
+    // What is done when all files are there.
+    struct Later {
         std::vector<std::string> parts;
-        std::string target;
+        std::string target;      // of a link; empty: a folder
+        std::uint32_t mode = 0;  // of a folder
     };
 
     Result<std::vector<std::string>> place_of(const std::string& name) const;
@@ -42,6 +44,8 @@ private:
     Result<void> write(std::string_view bytes);
     Result<void> end_file();
     Result<void> link_again(const TarEntry& entry, const std::vector<std::string>& parts);
+    [[nodiscard]] Result<void> make_link(const Later& link) const;
+    [[nodiscard]] Result<void> set_mode(const Later& folder) const;
     void drop_file();
 
     std::string folder_;
@@ -53,7 +57,7 @@ private:
     std::string temporary_;
     std::string final_;
     TarEntry entry_;
-    std::vector<Link> links_;
+    std::vector<Later> later_;
     std::uint64_t files_ = 0;
     std::vector<std::string> left_out_;
 };

@@ -28,6 +28,14 @@ _gpuctl() {
 compdef _gpuctl gpuctl
 )sh";
 
+constexpr const char* kFish = R"sh(# fish completion of gpuctl: gpuctl completion fish | source
+function __gpuctl_words
+    set -l words (commandline -opc) (commandline -ct)
+    gpuctl __complete $words[2..-1] 2>/dev/null
+end
+complete -c gpuctl -a '(__gpuctl_words)'
+)sh";
+
 void add_flags(const CLI::App& command, std::vector<std::string>& words) {
     for (const CLI::Option* option : command.get_options()) {
         for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
@@ -83,7 +91,8 @@ std::vector<std::string> completions(const CLI::App& app, const std::vector<std:
 }
 
 int run_completion(const CompletionOptions& options) {
-    std::cout << (options.shell == "zsh" ? kZsh : kBash);
+    const bool is_zsh = options.shell == "zsh";
+    std::cout << (is_zsh ? kZsh : options.shell == "fish" ? kFish : kBash);
     return 0;
 }
 

@@ -28,8 +28,9 @@ struct CreateOptions {
 aio::Task<int> run_create(Connection& connection, CreateOptions options);
 
 struct GetOptions {
-    std::string kind;  // of cli/listing/kinds.hpp: jobs, pools, nodes, queues, events
-    std::string name;  // one object; empty: all
+    std::string kind;                // of cli/listing/kinds.hpp: jobs, pools, nodes ...
+    std::string name;                // one object of the list; empty: all
+    std::vector<std::string> names;  // objects that are read one by one, instead of the list
     std::string pool;
     std::string job_kind;
     std::string status;
@@ -37,6 +38,7 @@ struct GetOptions {
     std::string gpu_type;
     std::string selector;         // -l
     std::string job;              // of events
+    std::string key;              // of labels: only this one
     bool summary = false;         // one row per job instead of per pod
     bool pods = false;            // the default, given explicitly
     bool all_schedulers = false;  // pods of other schedulers, too

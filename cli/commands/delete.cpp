@@ -48,16 +48,28 @@ struct Outcome {
                  Format format) {
         ++failed;
         exit_code = wire::row_of(error.code).exit_code;
-        if (!is_document(format)) {
+        if (is_document(format)) {
+            results.push_back(entry_of(error, subject, job_name));
+        } else {
             report(error, format, subject);
-            return;
         }
+    }
+    // What was accepted as result `index` did not end in time: it is no success any more.
+    void still_there(const Error& error, std::size_t index, const JobName& job, Format format) {
+        --deleted;
+        refused(error, to_string(job), job.name, format);
+        if (!is_document(format)) return;
+        results[index] = std::move(results.back());
+        results.erase(results.size() - 1);
+    }
+    static nlohmann::json entry_of(const Error& error, const std::string& subject,
+                                   const std::string& job_name) {
         nlohmann::json entry = error_json(error, job_name.empty() ? subject : "");
         if (!job_name.empty()) {
             entry["error"] = error.message;  // the wire form has the message in `error` here
             entry["job_name"] = job_name;
         }
-        results.push_back(std::move(entry));
+        return entry;
     }
     void removed(const PolicyAnswer& answer) {
         for (const auto& result : answer.results) {
@@ -84,6 +96,11 @@ struct Outcome {
     }
 };
 
+struct Accepted {
+    JobName job;
+    std::size_t result = 0;  // its index among the results
+};
+
 // Quotas and namespaces are deleted only after a yes, unless forced or in a document format.
 bool may_delete(const std::vector<std::vector<DocumentPart>>& policies,
                 const DeleteOptions& options) {
@@ -100,9 +117,9 @@ bool may_delete(const std::vector<std::vector<DocumentPart>>& policies,
 
 // Waits for the deleted jobs, one after another, until the one time for all is over.
 aio::Task<void> wait_until_gone(Connection& connection, const DeleteOptions& options,
-                                const std::vector<JobName>& jobs, Outcome& outcome) {
+                                const std::vector<Accepted>& jobs, Outcome& outcome) {
     const std::int64_t end_ms = aio::Loop::wall_ms() + options.timeout.ms();
-    for (const JobName& job : jobs) {
+    for (const auto& [job, result] : jobs) {
         WaitOptions how;
         how.condition = "deleted";
         how.timeout = Duration{std::max<std::int64_t>(0, end_ms - aio::Loop::wall_ms())};
@@ -122,7 +139,7 @@ aio::Task<void> wait_until_gone(Connection& connection, const DeleteOptions& opt
                             text::format_span(options.timeout.ms() / 1'000) +
                             "; --timeout waits longer, --force does not wait for its pods";
         }
-        outcome.refused(error, to_string(job), job.name, options.format);
+        outcome.still_there(error, result, job, options.format);
     }
 }
 
@@ -148,7 +165,7 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         jobs.insert(jobs.end(), declared->begin(), declared->end());
         if (!policy.empty()) policies.push_back(std::move(policy));
     }
-    std::vector<JobName> accepted;
+    std::vector<Accepted> accepted;
     for (const JobName& job : jobs) {
         const std::string target =
             "/api/v1/jobs/" + net::percent_encode(job.name) +
@@ -156,7 +173,8 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
         if (reply) {
             outcome.removed(job, reply->body, options);
-            accepted.push_back({text_of(reply->body, "namespace", job.namespace_name), job.name});
+            accepted.push_back({{text_of(reply->body, "namespace", job.namespace_name), job.name},
+                                outcome.results.size() - 1});
         } else {
             outcome.refused(reply.error(), to_string(job), job.name, options.format);
         }

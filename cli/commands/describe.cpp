@@ -1,23 +1,17 @@
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/describe_parts.hpp"
 #include "cli/jobs/access.hpp"
 #include "text/duration.hpp"
 #include "wire/job/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
-
-void line(std::string_view title, const std::string& value) {
-    if (value.empty()) return;
-    std::string padded{title};
-    padded += ':';
-    padded.resize(std::max<std::size_t>(padded.size() + 1, 16), ' ');
-    std::cout << padded << printable(value) << '\n';
-}
 
 std::string age_since(const nlohmann::json& object, std::string_view key) {
     const std::string time = text_of(object, key);
@@ -84,151 +78,6 @@ void print_gpus(const nlohmann::json& gpus) {
     table.print(std::cout);
 }
 
-void print_events(const nlohmann::json& events) {
-    if (!events.is_array() || events.empty()) return;
-    std::cout << "Events (newest first):\n";
-    Table table{{"  AGE", "TYPE", "REASON", "OBJECT", "MESSAGE"}};
-    for (const auto& event : events) {
-        const std::int64_t age = seconds_since(text_of(event, "time"), aio::Loop::wall_ms());
-        table.add_row({"  " + (age < 0 ? text_of(event, "age", "-") : text::format_age(age)),
-                       text_of(event, "type"), text_of(event, "reason"), text_of(event, "object"),
-                       text_of(event, "message")});
-    }
-    table.print(std::cout);
-}
-
-void print_job(const nlohmann::json& job) {
-    line("Name", text_of(job, "name"));
-    line("Namespace", text_of(job, "namespace"));
-    line("Kind", text_of(job, "kind"));
-    line("Status", text_of(job, "status"));
-    line("Ready", text_of(job, "ready"));
-    if (const std::string size = text_of(job, "size"); !size.empty()) line("Size", size);
-    if (const std::string roles = roles_of(job); !roles.empty()) line("Roles", roles);
-    line("Pool", text_of(job, "pool"));
-    line("Queue", text_of(job, "queue"));
-    line("Priority", text_of(job, "priority"));
-    line("Created", age_since(job, "createdAt"));
-    line("Started", age_since(job, "startedAt"));
-    line("Finished", age_since(job, "finishedAt"));
-    line("Why", text_of(job, "message"));
-    line("Not stored", text_of(job, "notStored"));
-    const nlohmann::json resources = job.value("resources", nlohmann::json::object());
-    std::string requested;
-    for (const auto& [key, value] : resources.items()) {
-        if (value.is_null() || value == "") continue;
-        requested += (requested.empty() ? "" : ", ") + key + " " +
-                     (value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    line("Resources", requested);
-    const nlohmann::json waiting = job.value("waiting", nlohmann::json::object());
-    if (waiting.is_object() && !waiting.empty()) {
-        line("Waiting because", text_of(waiting, "sentence"));
-        if (job.value("position", std::int64_t{0}) > 0) {
-            line("Queue position", number_of(job, "position"));
-            line("Starts", start_words(job, aio::Loop::wall_ms()));
-        }
-    }
-    print_pods(job.value("pods", nlohmann::json::array()));
-    print_gpus(job.value("gpus", nlohmann::json::array()));
-    print_access(std::cout, job, false);
-    print_events(job.value("events", nlohmann::json::array()));
-    print_block("YAML", text_of(job, "yamlContent"));
-}
-
-// "gpus 8, cpu 64 cores": one level deep, deeper values as JSON.
-std::string in_words(const nlohmann::json& value) {
-    if (value.is_string()) return value.get<std::string>();
-    if (value.is_null() || value.empty()) return "-";
-    if (!value.is_structured()) return value.dump();
-    std::string text;
-    for (const auto& [key, member] : value.items()) {
-        text += (text.empty() ? "" : ", ") + (value.is_object() ? key + " " : std::string{}) +
-                (member.is_string() ? member.get<std::string>() : member.dump());
-    }
-    return text;
-}
-
-std::string in_capitals(std::string_view text) {
-    std::string out;
-    for (const char c : text) out += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return out;
-}
-
-// "GPU free" of the key gpuFree.
-std::string title_of(std::string_view key) {
-    std::vector<std::string> words{""};
-    for (const char c : key) {
-        const auto letter = static_cast<unsigned char>(c);
-        if (std::isupper(letter)) words.emplace_back();
-        words.back() += static_cast<char>(std::tolower(letter));
-    }
-    std::string title;
-    for (std::string& word : words) {
-        const bool is_short_form =
-            word == "gpu" || word == "cpu" || word == "ip" || word == "id" || word == "uid";
-        if (is_short_form) word = in_capitals(word);
-        title += (title.empty() ? "" : " ") + word;
-    }
-    if (!title.empty()) title.replace(0, 1, in_capitals(title.substr(0, 1)));
-    return title;
-}
-
-// A list of equal objects; the columns are the members of the first one, its name first, without
-// those that no row has.
-void print_list(std::string_view title, const nlohmann::json& list) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : list.front().items()) keys.push_back(key);
-    std::erase_if(keys, [&](const std::string& key) {
-        return std::all_of(list.begin(), list.end(), [&](const nlohmann::json& row) {
-            const std::string text = in_words(row.value(key, nlohmann::json{}));
-            return text.empty() || text == "-";
-        });
-    });
-    std::stable_partition(keys.begin(), keys.end(), [](const auto& key) { return key == "name"; });
-    std::vector<std::string> headers;
-    for (const std::string& key : keys) {
-        headers.push_back((headers.empty() ? "  " : "") + in_capitals(title_of(key)));
-    }
-    std::cout << printable(title) << ":\n";
-    Table table{headers};
-    for (const auto& element : list) {
-        std::vector<std::string> row;
-        for (const std::string& key : keys) {
-            row.push_back((row.empty() ? "  " : "") +
-                          in_words(element.value(key, nlohmann::json{""})));
-        }
-        table.add_row(std::move(row));
-    }
-    table.print(std::cout);
-}
-
-void print_anything(const nlohmann::json& object) {
-    const std::string name = text_of(object, "name");
-    line("Name", name);
-    for (const auto& [key, value] : object.items()) {
-        const bool is_empty =
-            value.is_null() || value == "" || (value.is_structured() && value.empty());
-        if (key == "name" || is_empty || (key == "nodeName" && value == name)) continue;
-        const std::string title = title_of(printable(key));
-        if (value.is_array() && value[0].is_object()) {
-            print_list(title, value);
-        } else {
-            line(title, in_words(value));
-        }
-    }
-}
-
-// The pool's queues as `get queues` prints them, without all other figures.
-void print_pool(nlohmann::json pool) {
-    nlohmann::json queues = nlohmann::json::array();
-    if (pool.contains("queues")) queues = std::exchange(pool["queues"], nlohmann::json{});
-    pool.erase("queues");
-    print_anything(pool);
-    std::cout << "Queues:\n";
-    print_queues(std::cout, queues, true);
-}
-
 // What makes the job: "Job", "Deployment" or "StatefulSet"; a job that was not submitted here has
 // pods only.
 std::string resource_type_of(const nlohmann::json& job) {
@@ -236,6 +85,66 @@ std::string resource_type_of(const nlohmann::json& job) {
     if (kind == "training") return "Job";
     if (kind == "notebook") return "StatefulSet";
     return kind == "inference" || kind == "compute" ? "Deployment" : "Pod";
+}
+
+// "2 desired, 2 current, 1 ready, 1 unavailable" of what keeps pods running; "" of a Job.
+std::string replicas_of(const nlohmann::json& job) {
+    const std::string ready = text_of(job, "ready");
+    const std::size_t slash = ready.find('/');
+    const std::string made_by = resource_type_of(job);
+    if (slash == std::string::npos || (made_by != "Deployment" && made_by != "StatefulSet")) {
+        return "";
+    }
+    const auto number = [](const std::string& text) {
+        return std::int64_t{std::strtoll(text.c_str(), nullptr, 10)};
+    };
+    const std::int64_t running = number(ready.substr(0, slash));
+    const std::int64_t desired = number(ready.substr(slash + 1));
+    const std::size_t current = job.value("pods", nlohmann::json::array()).size();
+    return std::to_string(desired) + " desired, " + std::to_string(current) + " current, " +
+           std::to_string(running) + " ready, " +
+           std::to_string(std::max<std::int64_t>(desired - running, 0)) + " unavailable";
+}
+
+void print_job(const nlohmann::json& job) {
+    describe_line("Name", text_of(job, "name"));
+    describe_line("Namespace", text_of(job, "namespace"));
+    describe_line("Kind", text_of(job, "kind"));
+    describe_line("Resource type", resource_type_of(job));
+    describe_line("Status", text_of(job, "status"));
+    describe_line("Ready", text_of(job, "ready"));
+    describe_line("Replicas", replicas_of(job));
+    if (const std::string size = text_of(job, "size"); !size.empty()) describe_line("Size", size);
+    if (const std::string roles = roles_of(job); !roles.empty()) describe_line("Roles", roles);
+    describe_line("Pool", text_of(job, "pool"));
+    describe_line("Queue", text_of(job, "queue"));
+    describe_line("Priority", text_of(job, "priority"));
+    describe_line("Created", age_since(job, "createdAt"));
+    describe_line("Started", age_since(job, "startedAt"));
+    describe_line("Finished", age_since(job, "finishedAt"));
+    describe_line("Why", text_of(job, "message"));
+    describe_line("Not stored", text_of(job, "notStored"));
+    const nlohmann::json resources = job.value("resources", nlohmann::json::object());
+    std::string requested;
+    for (const auto& [key, value] : resources.items()) {
+        if (value.is_null() || value == "") continue;
+        requested += (requested.empty() ? "" : ", ") + key + " " +
+                     (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    describe_line("Resources", requested);
+    const nlohmann::json waiting = job.value("waiting", nlohmann::json::object());
+    if (waiting.is_object() && !waiting.empty()) {
+        describe_line("Waiting because", text_of(waiting, "sentence"));
+        if (job.value("position", std::int64_t{0}) > 0) {
+            describe_line("Queue position", number_of(job, "position"));
+            describe_line("Starts", start_words(job, aio::Loop::wall_ms()));
+        }
+    }
+    print_pods(job.value("pods", nlohmann::json::array()));
+    print_gpus(job.value("gpus", nlohmann::json::array()));
+    print_access(std::cout, job, false);
+    describe_events("Events (newest first)", job.value("events", nlohmann::json::array()));
+    print_block("YAML", text_of(job, "yamlContent"));
 }
 
 // Contract: the snake_case form of a job, with the members that REST has besides.
@@ -279,7 +188,49 @@ aio::Task<nlohmann::json> read_estimated_start(Connection& connection, std::stri
     co_return reply ? reply->body.value("estimatedStart", nlohmann::json{}) : listed;
 }
 
+// Contract: ten. Those of the newest page that are of pods of the node.
+aio::Task<nlohmann::json> read_events_of_pods(Connection& connection, nlohmann::json node) {
+    constexpr std::size_t events_max = 10;
+    std::set<std::string> pods;
+    const nlohmann::json listed = node.value("runningJobs", nlohmann::json::array());
+    for (const auto& pod : listed) {
+        pods.insert(text_of(pod, "namespace") + " Pod/" + text_of(pod, "name"));
+    }
+    nlohmann::json events = nlohmann::json::array();
+    if (pods.empty()) co_return events;
+    const std::string target = "/api/v1/events?page=1&pageSize=100";
+    Result<Reply> reply = co_await connection.get(target);
+    if (!reply) co_return events;
+    const nlohmann::json newest = reply->body.value("items", nlohmann::json::array());
+    for (const auto& event : newest) {
+        const std::string object = text_of(event, "namespace") + " " + text_of(event, "object");
+        if (events.size() < events_max && pods.contains(object)) events.push_back(event);
+    }
+    co_return events;
+}
+
 }  // namespace
+
+void describe_line(std::string_view title, const std::string& value) {
+    if (value.empty()) return;
+    std::string padded{title};
+    padded += ':';
+    padded.resize(std::max<std::size_t>(padded.size() + 1, 16), ' ');
+    std::cout << padded << printable(value) << '\n';
+}
+
+void describe_events(std::string_view title, const nlohmann::json& events) {
+    if (!events.is_array() || events.empty()) return;
+    std::cout << title << ":\n";
+    Table table{{"  AGE", "TYPE", "REASON", "OBJECT", "MESSAGE"}};
+    for (const auto& event : events) {
+        const std::int64_t age = seconds_since(text_of(event, "time"), aio::Loop::wall_ms());
+        table.add_row({"  " + (age < 0 ? text_of(event, "age", "-") : text::format_age(age)),
+                       text_of(event, "type"), text_of(event, "reason"), text_of(event, "object"),
+                       text_of(event, "message")});
+    }
+    table.print(std::cout);
+}
 
 aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
     const std::string target =
@@ -299,9 +250,10 @@ aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
         }
         print_job(job);
     } else if (options.kind == "pool") {
-        print_pool(std::move(reply->body));
+        describe_pool(reply->body);
     } else {
-        print_anything(reply->body);
+        const nlohmann::json events = co_await read_events_of_pods(connection, reply->body);
+        describe_node(reply->body, events);
     }
     co_return 0;
 }

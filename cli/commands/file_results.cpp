@@ -9,7 +9,11 @@ void FileResults::refused(const std::string& file, const Error& error, Format fo
     ++failed;
     exit_code = wire::row_of(error.code).exit_code;
     if (!is_document(format)) {
-        report(error, format, file, warnings);
+        Error named = error;
+        const bool is_named =
+            !error.details.empty() || error.message.find(file) != std::string::npos;
+        if (!is_named) named.message = file + ": " + named.message;
+        report(named, format, file, warnings);
         return;
     }
     nlohmann::json entry = error_json(error, "", warnings);

@@ -29,9 +29,35 @@ Parameters parameters_of(const GetOptions& options, const ConnectionOptions& con
             {"queue", options.queue},
             {"gpuType", options.gpu_type},
             {"job", options.job},
+            {"key", options.key},
             {"selector", options.kind == "nodes" ? options.selector : ""},
             {"allSchedulers", options.all_schedulers ? "true" : ""},
             {"view", has_jobs && jobs_only ? "job" : ""}};
+}
+
+const std::string& list_path(const ListedKind& kind) {
+    return kind.path.empty() ? kind.name : kind.path;
+}
+
+// Each object by its name; without names the list.
+aio::Task<Result<ObjectList>> read_objects(Connection& connection, GetOptions options) {
+    const ListedKind& kind = listed_kind(options.kind);
+    if (options.names.empty()) {
+        Parameters parameters = parameters_of(options, connection.options());
+        Result<ObjectList> list =
+            co_await read_list(connection, list_path(kind), std::move(parameters));
+        co_return list;
+    }
+    ObjectList list;
+    list.body["items"] = Json::array();
+    for (const std::string& name : options.names) {
+        const std::string target = "/api/v1/" + list_path(kind) + "/" + net::percent_encode(name);
+        Result<Reply> reply = co_await connection.get(target);
+        if (!reply) co_return reply.error();
+        list.body["items"].push_back(std::move(reply->body));
+    }
+    list.body["total"] = list.body["items"].size();
+    co_return list;
 }
 
 // The list without the objects that were not asked for by name or label.
@@ -80,7 +106,7 @@ void print_empty_note(const GetOptions& options, const std::string& namespace_na
     const bool is_selected = !options.pool.empty() || !options.job_kind.empty() ||
                              !options.status.empty() || !options.queue.empty() ||
                              !options.gpu_type.empty() || !options.selector.empty() ||
-                             !options.job.empty();
+                             !options.job.empty() || !options.key.empty();
     std::cerr << "no " << options.kind << (is_selected ? " match the given flags" : " exist");
     if (is_of_a_namespace(options.kind) && !namespace_name.empty()) {
         std::cerr << " in namespace " << printable(namespace_name)
@@ -114,9 +140,7 @@ aio::Task<int> watch_list(Connection& connection, GetOptions options) {
     RowPrinter printer{kind, options.output};
     Json before;
     for (int failures = 0;;) {
-        Parameters parameters = parameters_of(options, connection.options());
-        Result<ObjectList> list =
-            co_await read_list(connection, options.kind, std::move(parameters));
+        Result<ObjectList> list = co_await read_objects(connection, options);
         if (!list && (!may_pass(list.error().code) || ++failures > kWatchFailuresMax)) {
             co_return report(list.error(), options.output.format);
         }
@@ -140,12 +164,9 @@ aio::Task<int> watch_list(Connection& connection, GetOptions options) {
 
 aio::Task<int> run_get(Connection& connection, GetOptions options) {
     if (options.kind == "nodes" && is_gpu_type_label(options.gpu_type)) {
-        NodeOptions labels;
-        labels.key = "gpu-type";
-        labels.format =
-            options.output.format == Format::wide ? Format::table : options.output.format;
-        const int code = co_await run_get_labels(connection, std::move(labels));
-        co_return code;
+        options.kind = listed_kind("values of the label").name;
+        options.key = "gpu-type";
+        options.gpu_type.clear();
     }
     const ListedKind& kind = listed_kind(options.kind);
     const Format format = options.output.format;
@@ -157,8 +178,7 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
         const int watched = co_await watch_list(connection, std::move(options));
         co_return watched;
     }
-    Parameters parameters = parameters_of(options, connection.options());
-    Result<ObjectList> read = co_await read_list(connection, options.kind, std::move(parameters));
+    Result<ObjectList> read = co_await read_objects(connection, options);
     if (!read) co_return report(read.error(), format);
     const Json list = selected(options, kind, std::move(read->body));
     const bool is_empty = list["items"].empty();

@@ -153,9 +153,10 @@ void add_completion(CLI::App& app, CommandLine& line) {
     command->footer(
         "Examples:\n"
         "  source <(gpuctl completion bash)\n"
-        "  gpuctl completion zsh > ~/.zsh/completions/_gpuctl");
-    command->add_option("SHELL", line.completion.shell, "bash or zsh")
-        ->check(one_of({"bash", "zsh"}))
+        "  gpuctl completion zsh > ~/.zsh/completions/_gpuctl\n"
+        "  gpuctl completion fish > ~/.config/fish/completions/gpuctl.fish");
+    command->add_option("SHELL", line.completion.shell, "bash, zsh or fish")
+        ->check(one_of({"bash", "zsh", "fish"}))
         ->required();
     command->callback(
         [&line] { line.local = [&line] { return run_completion(line.completion); }; });

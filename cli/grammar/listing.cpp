@@ -11,7 +11,7 @@ namespace {
 
 // The examples of `get KIND --help`.
 const char* examples_of(std::string_view kind) {
-    constexpr std::array<std::pair<std::string_view, const char*>, 5> examples{{
+    constexpr std::array<std::pair<std::string_view, const char*>, 7> examples{{
         {"jobs",
          "Examples:\n"
          "  gpuctl get jobs --pool training\n"
@@ -23,11 +23,14 @@ const char* examples_of(std::string_view kind) {
          "Examples:\n"
          "  gpuctl get pools -o wide\n"
          "  gpuctl get pools --sort-by .gpuFree\n"
+         "  gpuctl get pools --gpu-type A100-80G       those with this GPU model\n"
          "  gpuctl get pools -o 'jsonpath={.items[*].name}'"},
         {"nodes",
          "Examples:\n"
          "  gpuctl get nodes --pool training\n"
          "  gpuctl get nodes -l 'zone in (a,b),!spot' -o name\n"
+         "  gpuctl get nodes --label zone              those that have this label\n"
+         "  gpuctl get nodes --gpu-type gpu-type       the GPU model of each node\n"
          "  gpuctl get nodes -o csv > nodes.csv"},
         {"queues",
          "Examples:\n"
@@ -38,24 +41,21 @@ const char* examples_of(std::string_view kind) {
          "  gpuctl get events                          of all jobs, newest first\n"
          "  gpuctl get events --job team-a/llm-sft\n"
          "  gpuctl get events -n team-a -w"},
+        {"quotas",
+         "Examples:\n"
+         "  gpuctl get quotas\n"
+         "  gpuctl get quotas team-a                   of this namespace\n"
+         "  gpuctl get quotas --sort-by GPU -o wide"},
+        {"namespaces",
+         "Examples:\n"
+         "  gpuctl get ns\n"
+         "  gpuctl get namespaces -o name\n"
+         "  gpuctl get ns -o columns=NAME:.name,SOURCE:.source"},
     }};
     for (const auto& [name, text] : examples) {
         if (name == kind) return text;
     }
     return "";
-}
-
-void add_list_output(CLI::App& command, CommandLine& line) {
-    add_output(command, line, kEvery);
-    command
-        .add_option("--sort-by", line.get.output.sort_by,
-                    "a column, or a path of the object (.gpuFree)")
-        ->group("Output");
-    command.add_flag("--no-headers", line.no_headers, "no header above the rows")->group("Output");
-    command
-        .add_flag("-w,--watch", line.get.watch,
-                  "keep printing rows that change; asks every 2 seconds")
-        ->group("Output");
 }
 
 void add_job_selection(CLI::App& command, CommandLine& line) {
@@ -84,13 +84,29 @@ std::string meaning_of_name(std::string_view kind) {
     return kind == "queues" ? "only this queue, also POOL/NAME" : "only this one";
 }
 
-void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
-                  const std::string& meaning) {
+// Quotas and namespaces are read one by one.
+void add_names(CLI::App& command, CommandLine& line, const std::string& kind) {
+    if (kind == "namespaces") {
+        command.alias("ns");
+        command.add_option("NAME", line.get.names, "only these");
+    } else {
+        command.add_option("NAME", line.get.names, "only of these namespaces, or of this name");
+    }
+}
+
+}  // namespace
+
+void add_listed(CLI::App& get, CommandLine& line, const std::string& kind,
+                const std::string& meaning) {
     CLI::App* command = get.add_subcommand(kind, meaning);
     command->alias(kind.substr(0, kind.size() - 1));
     command->footer(examples_of(kind));
-    if (kind != "events") command->add_option("NAME", line.get.name, meaning_of_name(kind));
-    if (kind != "pools" && kind != "events") {
+    const bool is_of_names = kind == "quotas" || kind == "namespaces";
+    if (is_of_names) add_names(*command, line, kind);
+    if (kind != "events" && !is_of_names) {
+        command->add_option("NAME", line.get.name, meaning_of_name(kind));
+    }
+    if (kind == "jobs" || kind == "nodes" || kind == "queues") {
         command->add_option("--pool", line.get.pool, "only of this pool")->group("Selection");
     }
     if (kind == "jobs") add_job_selection(*command, line);
@@ -107,8 +123,8 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
     }
     if (kind == "nodes" || kind == "jobs") {
         command
-            ->add_option("-l,--selector", line.get.selector,
-                         "only with these labels: a=b, a!=b, a in (b,c), a, !a")
+            ->add_option(kind == "nodes" ? "-l,--selector,--label" : "-l,--selector",
+                         line.get.selector, "only with these labels: a=b, a!=b, a in (b,c), a, !a")
             ->group("Selection");
     }
     add_list_output(*command, line);
@@ -116,13 +132,12 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         line.get.kind = kind;
         if (kind == "jobs" && !line.get.name.empty()) set_job(line, line.get.name);
         if (kind != "jobs") line.get.name = without_kind(line.get.name, kind);
+        for (std::string& name : line.get.names) name = without_kind(name, kind);
         if (!line.get.job.empty()) set_job(line, line.get.job);
         line.get.output = list_output_of(line);
         line.verb = [&line](Connection& c) { return run_get(c, line.get); };
     });
 }
-
-}  // namespace
 
 void add_get(CLI::App& app, CommandLine& line) {
     CLI::App* get = app.add_subcommand(
@@ -134,11 +149,13 @@ void add_get(CLI::App& app, CommandLine& line) {
         "  gpuctl get queues --json\n"
         "-o json and yaml print the objects as REST has them, --json a short form.");
     get->require_subcommand(1);
-    add_get_kind(*get, line, "jobs", "jobs, a row per pod");
-    add_get_kind(*get, line, "pools", "pools with their GPUs");
-    add_get_kind(*get, line, "nodes", "nodes with their GPUs");
-    add_get_kind(*get, line, "queues", "queues with weights, limits and GPUs held");
-    add_get_kind(*get, line, "events", "what happened to jobs, newest first");
+    add_listed(*get, line, "jobs", "jobs, a row per pod");
+    add_listed(*get, line, "pools", "pools with their GPUs");
+    add_listed(*get, line, "nodes", "nodes with their GPUs");
+    add_listed(*get, line, "queues", "queues with weights, limits and GPUs held");
+    add_listed(*get, line, "events", "what happened to jobs, newest first");
+    add_listed(*get, line, "quotas", "quotas of namespaces, with what is used of them");
+    add_listed(*get, line, "namespaces", "namespaces with jobs, quotas, or made with gpuctl");
     add_get_notebook(*get, line);
 }
 

@@ -43,6 +43,19 @@ void add_output(CLI::App& command, CommandLine& line, const Formats& formats) {
         ->group("Output");
 }
 
+void add_list_output(CLI::App& command, CommandLine& line) {
+    add_output(command, line, kEvery);
+    command
+        .add_option("--sort-by", line.get.output.sort_by,
+                    "a column, or a path of the object (.gpuFree)")
+        ->group("Output");
+    command.add_flag("--no-headers", line.no_headers, "no header above the rows")->group("Output");
+    command
+        .add_flag("-w,--watch", line.get.watch,
+                  "keep printing rows that change; asks every 2 seconds")
+        ->group("Output");
+}
+
 void add_scope(CLI::App& command, CommandLine& line, const char* meaning) {
     command.add_option("-n,--namespace", line.connection.namespace_name, meaning)->group("Scope");
 }

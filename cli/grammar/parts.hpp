@@ -31,6 +31,8 @@ inline constexpr const char* kJobNameMeaning = "job or pod name, also NAMESPACE/
 
 // --json and -o.
 void add_output(CLI::App& command, CommandLine& line, const Formats& formats);
+// Those of a command that lists, with --sort-by, --no-headers and --watch.
+void add_list_output(CLI::App& command, CommandLine& line);
 // -n.
 void add_scope(CLI::App& command, CommandLine& line, const char* meaning = kWhereLookedFor);
 // -A, which excludes -n.
@@ -46,6 +48,9 @@ CLI::Validator a_duration();
 
 // listing.cpp
 void add_get(CLI::App& app, CommandLine& line);
+// `kind` is of cli/listing/kinds.hpp.
+void add_listed(CLI::App& get, CommandLine& line, const std::string& kind,
+                const std::string& meaning);
 void add_describe(CLI::App& app, CommandLine& line);
 
 // client.cpp

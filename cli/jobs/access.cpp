@@ -2,6 +2,7 @@
 
 #include "cli/jobs/access.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <regex>
 
@@ -27,6 +28,19 @@ std::string notebook_token(const nlohmann::json& job) {
     return std::regex_search(yaml, found, variable) ? found[1].str() : "";
 }
 
+// A pod may run without an address: those of the embedded cluster do.
+std::string pod_access(const nlohmann::json& job, const nlohmann::json& pod) {
+    const std::string url = text_of(pod, "url");
+    if (!url.empty()) return url;
+    const std::string port = text_of(pod, "port");
+    const nlohmann::json pods = job.value("pods", nlohmann::json::array());
+    const bool runs = std::any_of(pods.begin(), pods.end(), [](const nlohmann::json& one) {
+        return text_of(one, "status") == "Running";
+    });
+    return runs ? "port " + port + "; its pods have no address"
+                : "initialising, port " + port + " expected";
+}
+
 }  // namespace
 
 void print_access(std::ostream& out, const nlohmann::json& job, bool has_curl) {
@@ -35,11 +49,7 @@ void print_access(std::ostream& out, const nlohmann::json& job, bool has_curl) {
     const nlohmann::json service = part_of(job, "serviceAccess");
     const nlohmann::json node = part_of(job, "nodePortAccess");
     out << "Access:\n";
-    const std::string pod_url = text_of(pod, "url");
-    out << "  pod:       "
-        << printable(pod_url.empty() ? "initialising, port " + text_of(pod, "port") + " expected"
-                                     : pod_url)
-        << '\n';
+    out << "  pod:       " << printable(pod_access(job, pod)) << '\n';
     out << "  service:   " << printable(text_of(service, "url", "-")) << " (inside the cluster)\n";
     const std::string port = text_of(node, "nodePort");
     if (port.empty()) return;

@@ -8,37 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json pool_row(const Json& item) {
-    return {{"name", text_of(item, "name")},
-            {"description", text_of(item, "description")},
-            {"order", text_of(item, "order")},
-            {"nodes", item.value("nodes", Json::array())},
-            {"gpu_total", item.value("gpuTotal", Json(0))},
-            {"gpu_used", item.value("gpuUsed", Json(0))},
-            {"gpu_free", item.value("gpuFree", Json(0))},
-            {"gpu_types", item.value("gpuType", Json::array())},
-            {"gpu_states", item.value("gpuStates", Json::object())},
-            {"status", text_of(item, "status")}};
-}
-
 std::string node_name(const Json& item) { return text_of(item, "nodeName", text_of(item, "name")); }
-
-Json node_row(const Json& item) {
-    return {{"name", node_name(item)},
-            {"status", text_of(item, "status")},
-            {"gpu_total", item.value("gpuTotal", Json(0))},
-            {"gpu_used", item.value("gpuUsed", Json(0))},
-            {"gpu_free", item.value("gpuFree", Json(0))},
-            {"gpu_states", item.value("gpuStates", Json::object())},
-            {"slices", item.value("slices", Json::array())},
-            {"gpu_types", member_list(item, "gpuType")},
-            {"cpu", text_of(item, "cpu")},
-            {"memory", text_of(item, "memory")},
-            {"topology", item.value("topology", Json::object())},
-            {"note", text_of(item, "note")},
-            {"ip", text_of(item, "ip", "N/A")},
-            {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
-}
 
 // GPUs that are neither used nor available: reserved, maintenance, failed.
 Cell gpus_in_state(std::string state) {
@@ -144,7 +114,45 @@ std::vector<Column> queue_columns() {
              Use::wide}};
 }
 
+// Models without their numbers; a list as it is.
+Json keys_of(const Json& models) {
+    if (!models.is_object()) return models;
+    Json keys = Json::array();
+    for (const auto& [model, count] : models.items()) keys.push_back(model);
+    return keys;
+}
+
 }  // namespace
+
+nlohmann::json pool_row(const nlohmann::json& item) {
+    return {{"name", text_of(item, "name")},
+            {"description", text_of(item, "description")},
+            {"order", text_of(item, "order")},
+            {"nodes", item.value("nodes", Json::array())},
+            {"gpu_total", item.value("gpuTotal", Json(0))},
+            {"gpu_used", item.value("gpuUsed", Json(0))},
+            {"gpu_free", item.value("gpuFree", Json(0))},
+            {"gpu_types", keys_of(item.value("gpuType", Json::object()))},
+            {"gpu_states", item.value("gpuStates", Json::object())},
+            {"status", text_of(item, "status")}};
+}
+
+nlohmann::json node_row(const nlohmann::json& item) {
+    return {{"name", node_name(item)},
+            {"status", text_of(item, "status")},
+            {"gpu_total", item.value("gpuTotal", Json(0))},
+            {"gpu_used", item.value("gpuUsed", Json(0))},
+            {"gpu_free", item.value("gpuFree", Json(0))},
+            {"gpu_states", item.value("gpuStates", Json::object())},
+            {"slices", item.value("slices", Json::array())},
+            {"gpu_types", member_list(item, "gpuType")},
+            {"cpu", text_of(item, "cpu")},
+            {"memory", text_of(item, "memory")},
+            {"topology", item.value("topology", Json::object())},
+            {"note", text_of(item, "note")},
+            {"ip", text_of(item, "ip", "N/A")},
+            {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
+}
 
 ListedKind pools_kind() {
     return {.name = "pools",

@@ -6,8 +6,10 @@
 namespace gpuctl::cli {
 
 std::span<const ListedKind> listed_kinds() {
-    static const std::array kinds{jobs_kind(), pools_kind(), nodes_kind(), queues_kind(),
-                                  events_kind()};
+    static const std::array kinds{jobs_kind(),          pools_kind(),  nodes_kind(),
+                                  queues_kind(),        events_kind(), quotas_kind(),
+                                  namespaces_kind(),    labels_kind(), label_values_kind(),
+                                  labels_of_node_kind()};
     return kinds;
 }
 

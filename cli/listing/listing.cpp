@@ -180,7 +180,14 @@ void print_csv(std::ostream& out, const Rows& rows, bool has_header) {
 Json short_items(const ListedKind& kind, const Json& items) {
     if (!kind.short_form) return items;
     Json rows = Json::array();
-    for (const Json& item : items) rows.push_back(kind.short_form(item));
+    for (const Json& item : items) {
+        Json row = kind.short_form(item);
+        if (!row.is_array()) {
+            rows.push_back(std::move(row));
+            continue;
+        }
+        for (Json& one : row) rows.push_back(std::move(one));
+    }
     return rows;
 }
 

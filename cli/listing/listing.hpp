@@ -44,9 +44,10 @@ struct Column {
 };
 
 struct ListedKind {
-    std::string name;  // "jobs": the word after `get`, and the path below /api/v1/
+    std::string name;  // "jobs": the word after `get`
     std::vector<Column> columns;
-    // The object of --json (contract: snake_case names); not set: as REST has it.
+    // The object of --json (contract: snake_case names), or a list of several; not set: as REST has
+    // it.
     std::function<nlohmann::json(const nlohmann::json& item)> short_form = nullptr;
     // What `-o name` prints; not set: "quota/NAME".
     Cell typed_name = nullptr;
@@ -56,6 +57,8 @@ struct ListedKind {
     Cell key = nullptr;
     // The labels that -l selects by; not set: the member `labels`.
     std::function<nlohmann::json(const nlohmann::json& item)> labels = nullptr;
+    // Below /api/v1/; not set: `name`.
+    std::string path = {};
 };
 
 // How a list is printed: the flags of the command.

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cli/commands/job_name.hpp"
+#include "cli/grammar/parts.hpp"
 #include "cli/usage_error.hpp"
 
 namespace gpuctl::cli {
@@ -23,8 +24,7 @@ void take_output(CommandLine& line) {
 // The nodes of `add node N...`: a leading literal `node` is no name.
 void take_nodes(CommandLine& line, const std::string& command) {
     std::vector<std::string> words = line.nodes.words;
-    if (words.size() > 1 && (words.front() == "node" || words.front() == "nodes"))
-        words.erase(words.begin());
+    if (words.front() == "node" || words.front() == "nodes") words.erase(words.begin());
     for (std::string& word : words) word = without_kind(word, "nodes");
     if (words.empty()) throw CLI::ValidationError(command, "give the names of nodes");
     line.nodes.nodes = std::move(words);
@@ -52,29 +52,49 @@ void add_label(CLI::App& app, CommandLine& line) {
     });
 }
 
+// A node alone has its labels below a heading; watched, or of all nodes, they are a list.
+void choose_labels(CommandLine& line, const std::string& key) {
+    for (const std::string& word : line.nodes.words)
+        line.nodes.nodes.push_back(without_kind(word, "nodes"));
+    if (!key.empty()) line.nodes.key = key;
+    const bool is_list = line.nodes.nodes.empty() || line.get.watch;
+    line.nodes.output = list_output_of(line);
+    if (!is_list) {
+        line.verb = [&line](Connection& c) { return run_get_labels(c, line.nodes); };
+        return;
+    }
+    line.get.kind = line.nodes.key.empty() ? "labels" : "values of the label";
+    line.get.key = line.nodes.key;
+    if (!line.nodes.nodes.empty()) line.get.name = line.nodes.nodes.front();
+    line.get.output = line.nodes.output;
+    line.verb = [&line](Connection& c) { return run_get(c, line.get); };
+}
+
 void add_get_labels(CLI::App& get, CommandLine& line, const std::string& name,
                     const std::string& alias, const std::string& key) {
     CLI::App* command = get.add_subcommand(
         name, key.empty() ? "labels of one node or of all nodes" : "the GPU type of all nodes");
     if (!alias.empty()) command->alias(alias);
+    command->footer(key.empty() ? "Examples:\n"
+                                  "  gpuctl get " +
+                                      name +
+                                      "                          of all nodes\n"
+                                      "  gpuctl get " +
+                                      name +
+                                      " node-1 --key gpu-type\n"
+                                      "  gpuctl get " +
+                                      name + " node-1 -o wide           also other labels"
+                                : "Examples:\n"
+                                  "  gpuctl get gpu-type --all\n"
+                                  "  gpuctl get gpu-type --sort-by LABEL --no-headers");
     if (key.empty()) {
-        command->footer(
-            "Examples:\n"
-            "  gpuctl get labels                          of all nodes\n"
-            "  gpuctl get labels node-1 --key gpu-type");
         command->add_option("NODE", line.nodes.words, "only of this node")->expected(0, 1);
         command->add_option("--key", line.nodes.key, "only this label");
     }
     command->add_flag_function(
         "--all", [](std::int64_t) {}, "of all nodes (the default without NODE)");
-    add_node_output(*command, line);
-    command->callback([&line, key] {
-        for (const std::string& word : line.nodes.words)
-            line.nodes.nodes.push_back(without_kind(word, "nodes"));
-        if (!key.empty()) line.nodes.key = key;
-        take_output(line);
-        line.verb = [&line](Connection& c) { return run_get_labels(c, line.nodes); };
-    });
+    add_list_output(*command, line);
+    command->callback([&line, key] { choose_labels(line, key); });
 }
 
 CLI::App* add_action(CLI::App& app, CommandLine& line, const std::string& action,

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.hpp"
+#include "cli/listing/kinds.hpp"
 #include "wire/problem.hpp"
 
 namespace gpuctl::cli {
@@ -15,7 +16,7 @@ constexpr const char* kJsonBody = "application/json";
 
 Error wrong_words(const std::string& why) {
     return make_error(ErrorCode::ValidationFailed,
-                      "label: " + why +
+                      why +
                           "; write `gpuctl label NODE... KEY=VALUE` or `gpuctl label NODE... KEY "
                           "--delete`");
 }
@@ -73,104 +74,13 @@ std::string path_of(const std::string& node, const std::string& rest) {
     return "/api/v1/nodes/" + net::percent_encode(node) + rest;
 }
 
-struct Items {
-    Json list = Json::array();
-};
-
-// All items of a list, page by page.
-aio::Task<Result<Items>> read_all(Connection& connection, std::string target) {
-    Items items;
-    const std::string joint = target.find('?') == target.npos ? "?" : "&";
-    for (int page = 1;; ++page) {
-        const std::string address =
-            target + joint + "page=" + std::to_string(page) + "&pageSize=100";
-        Result<Reply> reply = co_await connection.get(address);
-        if (!reply) co_return reply.error();
-        const Json of_page = reply->body.value("items", Json::array());
-        for (const Json& item : of_page) items.list.push_back(item);
-        const auto total = reply->body.value("total", std::size_t{0});
-        if (of_page.empty() || items.list.size() >= total) co_return items;
-    }
-}
-
-void print_label_table(const Json& nodes) {
-    Table table{{"NODE", "LABELS"}};
-    for (const Json& node : nodes) {
-        std::string text;
-        for (const Json& label : node.value("labels", Json::array())) {
-            text +=
-                (text.empty() ? "" : ",") + text_of(label, "key") + "=" + text_of(label, "value");
-        }
-        table.add_row({text_of(node, "nodeName"), text.empty() ? "-" : text});
-    }
-    table.print(std::cout);
-}
-
-// One label of all nodes that have it.
-aio::Task<int> get_label_of_all(Connection& connection, NodeOptions options) {
-    const std::string target = "/api/v1/nodes/labels" + query({{"key", options.key}});
-    const Result<Items> items = co_await read_all(connection, target);
-    if (!items) co_return report(items.error(), options.format);
-    if (is_document(options.format)) {
-        Json rows = Json::array();
-        for (const Json& item : items->list) {
-            rows.push_back(
-                {{"node", text_of(item, "nodeName")},
-                 {"label", text_of(item, "labelKey") + "=" + text_of(item, "labelValue")}});
-        }
-        print_document(std::cout, options.is_short_form ? rows : items->list, options.format);
-        co_return 0;
-    }
-    Table table{{"NODE", "LABEL"}};
-    for (const Json& item : items->list) {
-        table.add_row({text_of(item, "nodeName"),
-                       text_of(item, "labelKey") + "=" + text_of(item, "labelValue")});
-    }
-    table.print(std::cout);
-    co_return 0;
-}
-
-aio::Task<int> get_labels_of_all(Connection& connection, NodeOptions options) {
-    const Result<Items> nodes = co_await read_all(connection, "/api/v1/nodes/labels/all");
-    if (!nodes) co_return report(nodes.error(), options.format);
-    if (!is_document(options.format)) {
-        print_label_table(nodes->list);
-        co_return 0;
-    }
-    Json rows = Json::array();
-    for (const Json& node : nodes->list) {
-        for (const Json& label : node.value("labels", Json::array())) {
-            rows.push_back({{"node", text_of(node, "nodeName")},
-                            {"label", text_of(label, "key") + "=" + text_of(label, "value")}});
-        }
-    }
-    print_document(std::cout, options.is_short_form ? rows : nodes->list, options.format);
-    co_return 0;
-}
-
-// The labels of one node; with a key only that one, and an error if the node lacks it.
-aio::Task<int> get_labels_of_node(Connection& connection, NodeOptions options) {
-    const std::string& node = options.nodes.front();
-    const std::string rest =
-        "/labels" + (options.key.empty() ? "" : "/" + net::percent_encode(options.key));
-    const std::string target = path_of(node, rest);
-    const Result<Reply> reply = co_await connection.get(target);
-    if (!reply) co_return report(reply.error(), options.format);
-    const bool is_one = !options.key.empty();
-    const Json of_one = reply->body.value("label", Json::object());
-    Json labels = reply->body.value("labels", Json::object());
-    if (is_one) labels = Json{{text_of(of_one, "key"), text_of(of_one, "value")}};
-    if (is_document(options.format)) {
-        print_document(std::cout, options.is_short_form ? labels : reply->body, options.format);
-        co_return 0;
-    }
-    const std::string prefix = text_of(reply->body, "prefix") + "/";
-    if (!is_one) std::cout << "Labels of node " << printable(node) << ":\n";
+// [{key, value}], for the formats of lists.
+Json label_items(const Json& labels) {
+    Json items = Json::array();
     for (const auto& [key, value] : labels.items()) {
-        if (!is_one && !key.starts_with(prefix)) continue;
-        std::cout << printable(key) << ": " << printable(text_of(labels, key)) << '\n';
+        items.push_back({{"key", key}, {"value", value}});
     }
-    co_return 0;
+    return items;
 }
 
 }  // namespace
@@ -221,16 +131,41 @@ aio::Task<int> run_label(Connection& connection, NodeOptions options) {
 }
 
 aio::Task<int> run_get_labels(Connection& connection, NodeOptions options) {
-    if (!options.nodes.empty()) {
-        const int code = co_await get_labels_of_node(connection, std::move(options));
-        co_return code;
+    const Format format = options.output.format;
+    const std::string& node = options.nodes.front();
+    const std::string rest =
+        "/labels" + (options.key.empty() ? "" : "/" + net::percent_encode(options.key));
+    const std::string target = path_of(node, rest);
+    const ListedKind& kind = listed_kind("labels of the node");
+    if (const auto bad = problem_with(kind, options.output)) {
+        report(*bad, format);
+        co_return 2;
     }
-    if (!options.key.empty()) {
-        const int code = co_await get_label_of_all(connection, std::move(options));
-        co_return code;
+    const Result<Reply> reply = co_await connection.get(target);
+    if (!reply) co_return report(reply.error(), format);
+    const bool is_one = !options.key.empty();
+    const Json of_one = reply->body.value("label", Json::object());
+    Json labels = reply->body.value("labels", Json::object());
+    if (is_one) labels = Json{{text_of(of_one, "key"), text_of(of_one, "value")}};
+    if (is_document(format)) {
+        print_document(std::cout, options.output.is_short_form ? labels : reply->body, format);
+        co_return 0;
     }
-    const int code = co_await get_labels_of_all(connection, std::move(options));
-    co_return code;
+    if (format != Format::table && format != Format::wide) {
+        const Json list{{"items", label_items(labels)}};
+        print_list(std::cout, kind, list, options.output);
+        co_return 0;
+    }
+    const std::string prefix = text_of(reply->body, "prefix") + "/";
+    if (!is_one && options.output.has_header) {
+        std::cout << "Labels of node " << printable(node) << ":\n";
+    }
+    for (const auto& [key, value] : labels.items()) {
+        const bool is_shown = is_one || format == Format::wide || key.starts_with(prefix);
+        if (!is_shown) continue;
+        std::cout << printable(key) << ": " << printable(text_of(labels, key)) << '\n';
+    }
+    co_return 0;
 }
 
 aio::Task<int> run_on_nodes(Connection& connection, NodeOptions options) {

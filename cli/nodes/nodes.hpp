@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/connection.hpp"
+#include "cli/listing/listing.hpp"
 #include "cli/output.hpp"
 
 namespace gpuctl::cli {
@@ -24,6 +25,7 @@ struct NodeOptions {
     bool removes_old = false;    // of migrate
     bool is_short_form = false;  // --json, not -o json
     Format format = Format::table;
+    ListOutput output;  // of get labels
 };
 
 // Takes nodes and label from the words, whatever their order: `label N... K=V`, `label node N...
@@ -31,7 +33,7 @@ struct NodeOptions {
 Result<void> read_label_words(NodeOptions& options);
 
 aio::Task<int> run_label(Connection& connection, NodeOptions options);
-// Of one node, or of all of them.
+// Of one node; of all of them, they are a list (cli/listing/labels.cpp).
 aio::Task<int> run_get_labels(Connection& connection, NodeOptions options);
 // add, remove, cordon, uncordon, drain
 aio::Task<int> run_on_nodes(Connection& connection, NodeOptions options);

@@ -1,5 +1,6 @@
 #include "cli/policy/grammar_policy.hpp"
 
+#include "cli/grammar/parts.hpp"
 #include "cli/usage_error.hpp"
 
 namespace gpuctl::cli {
@@ -26,6 +27,7 @@ void choose(CLI::App* command, CommandLine& line, const std::string& kind, Verb 
             if (kind == "pool") name = without_kind(name, "pools");
         }
         line.policy.format = format_of(line);
+        line.policy.is_short_form = line.json;
         line.verb = [&line, verb](Connection& c) { return verb(c, line.policy); };
     });
 }
@@ -42,30 +44,40 @@ void add_pool_of_queue(CLI::App* command, CommandLine& line, const std::string& 
         ->group("Selection");
 }
 
-void add_lists(CLI::App& get, CommandLine& line) {
-    for (const std::string kind : {"quota", "namespace"}) {
-        CLI::App* command = get.add_subcommand(
-            kind + "s", kind == "quota" ? "quotas of namespaces, with what is used of them"
-                                        : "namespaces with jobs, quotas, or made with gpuctl");
-        command->alias(kind);
-        if (kind == "namespace") command->alias("ns");
-        command->add_option("NAME", line.policy.names,
-                            kind == "quota" ? "only of these namespaces" : "only these");
-        add_policy_output(*command, line, true);
-        choose(command, line, kind, run_list_policy);
-    }
-}
-
 void add_descriptions(CLI::App& describe, CommandLine& line) {
     for (const std::string kind : {"quota", "namespace", "queue"}) {
         CLI::App* command = describe.add_subcommand(kind, "one " + kind);
         command->alias(kind + "s");
         if (kind == "namespace") command->alias("ns");
+        command->footer(kind == "queue"   ? "Examples:\n"
+                                            "  gpuctl describe queue training/research\n"
+                                            "  gpuctl describe queue research --pool training"
+                        : kind == "quota" ? "Example:\n  gpuctl describe quota team-a"
+                                          : "Examples:\n"
+                                            "  gpuctl describe ns team-a\n"
+                                            "  gpuctl describe namespace team-a --json");
         command->add_option("NAME", line.policy.names, name_meaning(kind))->required()->expected(1);
         add_pool_of_queue(command, line, kind);
         add_policy_output(*command, line, false);
         choose(command, line, kind, run_describe_policy);
     }
+}
+
+std::string deletion_examples(const std::string& kind) {
+    if (kind == "namespace") {
+        return "Examples:\n"
+               "  gpuctl delete ns team-a                    asks first\n"
+               "  gpuctl delete namespace team-a --force";
+    }
+    if (kind == "quota") {
+        return "Examples:\n"
+               "  gpuctl delete quota team-a                 asks first\n"
+               "  gpuctl delete quota team-a --force";
+    }
+    return "Examples:\n"
+           "  gpuctl delete " +
+           kind + (kind == "queue" ? " training/research\n" : " training\n") + "  gpuctl delete " +
+           kind + (kind == "queue" ? " training/research" : " training") + " --force";
 }
 
 void add_deletions(CLI::App& remove, CommandLine& line) {
@@ -77,6 +89,7 @@ void add_deletions(CLI::App& remove, CommandLine& line) {
                                       : kind + "s that no job uses");
         command->alias(kind + "s");
         if (kind == "namespace") command->alias("ns");
+        command->footer(deletion_examples(kind));
         command->add_option("NAME", line.policy.names, name_meaning(kind))->required();
         command->add_flag("--force", line.policy.force,
                           asks ? "do not ask" : "also if jobs use it: they wait, or continue");
@@ -91,21 +104,12 @@ void add_query(CLI::App& app, CommandLine& line) {
     CLI::App* query = app.add_subcommand("query", "the same as get, for pools");
     query->footer("Example:\n  gpuctl query pools");
     query->require_subcommand(1);
-    CLI::App* pools = query->add_subcommand("pools", "pools with their GPUs");
-    pools->alias("pool");
-    pools->add_option("NAME", line.get.name, "only this one");
-    add_policy_output(*pools, line, true);
-    pools->callback([&line] {
-        line.get.kind = "pools";
-        line.get.output = list_output_of(line);
-        line.verb = [&line](Connection& c) { return run_get(c, line.get); };
-    });
+    add_listed(*query, line, "pools", "pools with their GPUs");
 }
 
 }  // namespace
 
 void add_policy_commands(CLI::App& app, CommandLine& line) {
-    add_lists(*app.get_subcommand("get"), line);
     add_descriptions(*app.get_subcommand("describe"), line);
     add_deletions(*app.get_subcommand("delete"), line);
     add_query(app, line);

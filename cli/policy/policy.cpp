@@ -4,125 +4,52 @@
 
 #include <iostream>
 
-#include "text/duration.hpp"
+#include "cli/commands/describe_parts.hpp"
+#include "cli/listing/kinds.hpp"
 #include "wire/problem.hpp"
 
 namespace gpuctl::cli {
 namespace {
 
-constexpr const char* kGpuKey = "nvidia.com/gpu";
-
-nlohmann::json amounts(const nlohmann::json& item, const char* member, const char* otherwise) {
-    const nlohmann::json of = item.value(member, nlohmann::json::object());
-    return {{"cpu", text_of(of, "cpu", otherwise)},
-            {"memory", text_of(of, "memory", otherwise)},
-            {kGpuKey, text_of(of, "gpu", otherwise)}};
-}
-
-// The documents of --json and -o yaml.
-nlohmann::json quota_row(const nlohmann::json& item) {
-    nlohmann::json hard = amounts(item, "hard", "unlimited");
-    nlohmann::json used = amounts(item, "used", "0");
-    const nlohmann::json limits = item.value("hard", nlohmann::json::object());
-    hard["pods"] = text_of(limits, "pods", "unlimited");
-    if (hard["pods"] != "unlimited") {
-        used["pods"] = text_of(item.value("used", nlohmann::json::object()), "pods", "0");
-    }
-    return {{"name", text_of(item, "name")},
-            {"namespace", text_of(item, "namespace")},
-            {"description", text_of(item, "description")},
-            {"source", text_of(item, "source")},
-            {"hard", std::move(hard)},
-            {"used", std::move(used)},
-            {"status", text_of(item, "status")},
-            {"note", text_of(item, "note")}};
-}
-
-std::string age_of_object(const nlohmann::json& row) {
-    const std::int64_t age = seconds_since(text_of(row, "createdAt"), aio::Loop::wall_ms());
-    return age < 0 ? text_of(row, "age", "N/A") : text::format_age(age);
-}
-
-nlohmann::json namespace_row(const nlohmann::json& item) {
-    return {{"name", text_of(item, "name")},
-            {"status", text_of(item, "status")},
-            {"age", age_of_object(item)},
-            {"source", text_of(item, "source")}};
-}
-
-std::string used_of(const nlohmann::json& row, const char* key) {
-    return text_of(row["used"], key, "0") + "/" + text_of(row["hard"], key, "unlimited");
-}
-
-void print_quotas(const nlohmann::json& rows) {
-    Table table{{"QUOTA NAME", "NAMESPACE", "CPU", "MEMORY", "GPU", "STATUS"}};
-    for (const auto& row : rows) {
-        table.add_row({text_of(row, "name"), text_of(row, "namespace"), used_of(row, "cpu"),
-                       used_of(row, "memory"), used_of(row, kGpuKey), text_of(row, "status")});
-    }
-    table.print(std::cout);
-}
-
-void print_namespaces(const nlohmann::json& rows) {
-    Table table{{"NAME", "STATUS", "AGE"}};
-    for (const auto& row : rows) {
-        table.add_row({text_of(row, "name"), text_of(row, "status"), text_of(row, "age")});
-    }
-    table.print(std::cout);
-}
-
-void fact(std::string title, const std::string& value) {
-    if (value.empty()) return;
-    title += ':';
-    title.resize(std::max<std::size_t>(title.size() + 1, 16), ' ');
-    std::cout << title << printable(value) << '\n';
-}
-
 void describe_quota(const nlohmann::json& item) {
     const nlohmann::json row = quota_row(item);
-    fact("Name", text_of(row, "name"));
-    fact("Namespace", text_of(row, "namespace"));
-    fact("Description", text_of(row, "description"));
-    fact("Source", text_of(row, "source"));
-    fact("Status", text_of(row, "status"));
-    fact("CPU", used_of(row, "cpu"));
-    fact("Memory", used_of(row, "memory"));
-    fact("GPU", used_of(row, kGpuKey));
-    if (row["used"].contains("pods")) fact("Pods", used_of(row, "pods"));
-    fact("Note", text_of(row, "note"));
+    describe_line("Name", text_of(row, "name"));
+    describe_line("Namespace", text_of(row, "namespace"));
+    describe_line("Description", text_of(row, "description"));
+    describe_line("Source", text_of(row, "source"));
+    describe_line("Status", text_of(row, "status"));
+    describe_line("CPU", used_of_quota(row, "cpu"));
+    describe_line("Memory", used_of_quota(row, "memory"));
+    describe_line("GPU", used_of_quota(row, kGpuOfQuota));
+    if (row["used"].contains("pods")) describe_line("Pods", used_of_quota(row, "pods"));
+    describe_line("Note", text_of(row, "note"));
 }
 
 void describe_namespace(const nlohmann::json& item) {
-    fact("Name", text_of(item, "name"));
-    fact("Status", text_of(item, "status"));
-    fact("Age", age_of_object(item));
-    fact("Source", text_of(item, "source"));
+    describe_line("Name", text_of(item, "name"));
+    describe_line("Status", text_of(item, "status"));
+    describe_line("Age", age_of("createdAt")(item));
+    describe_line("Source", text_of(item, "source"));
     std::string labels;
     const nlohmann::json written = item.value("labels", nlohmann::json::object());
     for (const auto& [key, value] : written.items()) {
         labels += (labels.empty() ? "" : ", ") + key + "=" + value.get<std::string>();
     }
-    fact("Labels", labels.empty() ? "none" : labels);
+    describe_line("Labels", labels.empty() ? "none" : labels);
     const auto quota = item.find("quota");
-    if (quota == item.end() || quota->is_null()) return fact("Quota", "none");
+    if (quota == item.end() || quota->is_null()) return describe_line("Quota", "none");
     const nlohmann::json row = quota_row(*quota);
-    fact("Quota", text_of(row, "name"));
-    fact("CPU", used_of(row, "cpu"));
-    fact("Memory", used_of(row, "memory"));
-    fact("GPU", used_of(row, kGpuKey));
-    if (row["used"].contains("pods")) fact("Pods", used_of(row, "pods"));
-    fact("Note", text_of(row, "note"));
+    describe_line("Quota", text_of(row, "name"));
+    describe_line("CPU", used_of_quota(row, "cpu"));
+    describe_line("Memory", used_of_quota(row, "memory"));
+    describe_line("GPU", used_of_quota(row, kGpuOfQuota));
+    if (row["used"].contains("pods")) describe_line("Pods", used_of_quota(row, "pods"));
+    describe_line("Note", text_of(row, "note"));
 }
 
-nlohmann::json shape_of(const std::string& kind, const nlohmann::json& item) {
+nlohmann::json short_shape(const std::string& kind, const nlohmann::json& item) {
     if (kind == "quota") return quota_row(item);
-    if (kind != "namespace") return item;
-    nlohmann::json row = namespace_row(item);
-    if (item.contains("labels")) row["labels"] = item["labels"];
-    if (item.contains("quota")) {
-        row["quota"] = item["quota"].is_null() ? nlohmann::json{} : quota_row(item["quota"]);
-    }
-    return row;
+    return kind == "namespace" ? namespace_row(item) : item;
 }
 
 // "POOL/NAME" or --pool; the pool default otherwise.
@@ -162,55 +89,20 @@ nlohmann::json deleted_shape(const std::string& kind, const nlohmann::json& body
 
 }  // namespace
 
-aio::Task<int> run_list_policy(Connection& connection, PolicyOptions options) {
-    constexpr int page_size = 100;
-    nlohmann::json rows = nlohmann::json::array();
-    for (const std::string& name : options.names) {
-        const std::string target = address_of(options, name);
-        Result<Reply> reply = co_await connection.get(target);
-        if (!reply) co_return report(reply.error(), options.format);
-        rows.push_back(shape_of(options.kind, reply->body));
-    }
-    for (int page = 1; options.names.empty(); ++page) {
-        const std::string target = "/api/v1/" + options.kind + "s?page=" + std::to_string(page) +
-                                   "&pageSize=" + std::to_string(page_size);
-        Result<Reply> reply = co_await connection.get(target);
-        if (!reply) co_return report(reply.error(), options.format);
-        const nlohmann::json items = reply->body.value("items", nlohmann::json::array());
-        for (const auto& item : items) rows.push_back(shape_of(options.kind, item));
-        const auto total = reply->body.value("total", std::int64_t{0});
-        if (items.empty() || static_cast<std::int64_t>(page) * page_size >= total) break;
-    }
-    if (is_document(options.format)) {
-        print_document(std::cout, rows, options.format);
-    } else if (options.format == Format::name) {
-        for (const auto& row : rows) {
-            std::cout << printable(options.kind + "/" + text_of(row, "name")) << '\n';
-        }
-    } else if (options.kind == "quota") {
-        print_quotas(rows);
-    } else {
-        print_namespaces(rows);
-    }
-    if (rows.empty() && options.format == Format::table) {
-        std::cerr << "no " << options.kind << "s exist\n";
-    }
-    co_return 0;
-}
-
 aio::Task<int> run_describe_policy(Connection& connection, PolicyOptions options) {
     const std::string target = address_of(options, options.names.front());
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
     if (is_document(options.format)) {
-        print_document(std::cout, shape_of(options.kind, reply->body), options.format);
+        print_document(std::cout,
+                       options.is_short_form ? short_shape(options.kind, reply->body) : reply->body,
+                       options.format);
     } else if (options.kind == "quota") {
         describe_quota(reply->body);
     } else if (options.kind == "namespace") {
         describe_namespace(reply->body);
     } else {
-        print_queues(std::cout, nlohmann::json::array({reply->body}), true);
-        fact("Source", text_of(reply->body, "source"));
+        describe_queue(reply->body);
     }
     co_return 0;
 }

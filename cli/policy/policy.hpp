@@ -14,10 +14,9 @@ struct PolicyOptions {
     std::vector<std::string> names;
     std::string pool;  // of a queue
     bool force = false;
+    bool is_short_form = false;  // --json, not -o json
     Format format = Format::table;
 };
-// `get quotas`, `get namespaces`: all, or the ones of these names.
-aio::Task<int> run_list_policy(Connection& connection, PolicyOptions options);
 aio::Task<int> run_describe_policy(Connection& connection, PolicyOptions options);
 // Asks before it deletes quotas and namespaces, unless forced or in a document format.
 aio::Task<int> run_delete_policy(Connection& connection, PolicyOptions options);

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <iostream>
+#include <system_error>
 
 #include "aio/task_group.hpp"
 #include "cli/commands/commands.hpp"
@@ -18,32 +20,26 @@ struct Exec {
     bool has_input = false;
     bool has_terminal = false;
     bool over = false;
+    bool reader_has_gone = false;  // such as head; no error to report
 };
 
-// Input and the size of the terminal, whenever it changes.
+// Input, and the size of the terminal: at first, and whenever it changes.
 aio::Task<void> carry_keys(std::shared_ptr<Exec> exec) {
-    std::optional<wire::TerminalSize> shown;
+    bool is_resized = exec->has_terminal;
     bool reads = exec->has_input;
     while (!exec->over && (reads || exec->has_terminal)) {
-        const std::optional<wire::TerminalSize> size =
-            exec->has_terminal ? terminal_size() : std::nullopt;
-        if (size && size != shown) {
-            shown = size;
+        const std::optional<wire::TerminalSize> size = is_resized ? terminal_size() : std::nullopt;
+        if (size) {
             std::string text = wire::terminal_size_json(*size);
             Result<void> sent =
                 co_await exec->session->send(wire::SessionChannel::terminal_size, std::move(text));
             if (!sent) co_return;
         }
-        if (!reads) {
-            const aio::Deadline pause = aio::Deadline::in(std::chrono::milliseconds{200});
-            const bool slept = co_await aio::sleep_until(pause);
-            if (!slept) co_return;
-            continue;
-        }
-        std::function<InputPiece()> work = [] {
-            return read_input_piece(wire::kSessionPieceBytes);
+        std::function<InputPiece()> work = [reads] {
+            return read_input_piece(wire::kSessionPieceBytes, reads);
         };
         InputPiece piece = co_await aio::offload(exec->loop, std::move(work));
+        is_resized = piece.is_resized;
         if (exec->over || (piece.bytes.empty() && !piece.ended)) continue;
         const wire::SessionChannel channel =
             piece.ended ? wire::SessionChannel::end_of_input : wire::SessionChannel::input;
@@ -62,8 +58,11 @@ aio::Task<Result<std::int32_t>> carry_output(std::shared_ptr<Exec> exec) {
             co_return wire::read_session_outcome(piece->bytes);
         }
         const bool is_error = piece->channel == wire::SessionChannel::error_output;
-        Result<void> written = write_out(is_error ? STDERR_FILENO : STDOUT_FILENO, piece->bytes);
-        if (!written) co_return written.error();
+        const int failed = write_out(is_error ? STDERR_FILENO : STDOUT_FILENO, piece->bytes);
+        exec->reader_has_gone = failed == EPIPE;
+        if (failed == 0) continue;
+        co_return make_error(ErrorCode::BadRequest,
+                             "write what the pod sent: " + std::generic_category().message(failed));
     }
 }
 
@@ -86,9 +85,11 @@ aio::Task<int> run_exec(Connection& connection, ExecOptions options) {
         co_await PodSession::open(connection, std::move(wish));
     if (!session) co_return report(session.error(), Format::table);
     RawTerminal terminal;
+    std::optional<ResizeWatch> watch;
+    if (options.has_terminal) watch.emplace();
     if (options.has_terminal && options.has_input) terminal.enter();
-    const std::shared_ptr<Exec> exec{
-        new Exec{connection.loop(), *session, options.has_input, options.has_terminal, false}};
+    const std::shared_ptr<Exec> exec{new Exec{connection.loop(), *session, options.has_input,
+                                              options.has_terminal, false, false}};
     aio::TaskGroup tasks{connection.loop()};
     tasks.spawn("keys", carry_keys(exec));
     Result<std::int32_t> code = co_await carry_output(exec);
@@ -98,6 +99,7 @@ aio::Task<int> run_exec(Connection& connection, ExecOptions options) {
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     co_await tasks.join(deadline);
     terminal.leave();
+    if (exec->reader_has_gone) co_return 1;
     co_return code ? *code : session_exit_code(code.error());
 }
 

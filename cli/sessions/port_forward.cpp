@@ -2,6 +2,7 @@
 #include <iostream>
 #include <utility>
 
+#include "aio/signal.hpp"
 #include "aio/task_group.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/sessions/commands.hpp"
@@ -11,17 +12,21 @@
 namespace gpuctl::cli {
 namespace {
 
-constexpr std::size_t kConnectionsMax = 64;
+// Further ones wait in the listener until one of these has ended.
+constexpr std::size_t kConnectionsMax = 24;
 constexpr std::chrono::hours kQuietMax{1};
 constexpr std::chrono::seconds kAcceptSlice{1};
 // The protocol cannot end one direction. After the end of the program's side, a pod that sends
-// nothing for so long has answered everything; it must learn that the connection is over.
+// nothing for so long has answered everything; it must learn that the connection is over. The first
+// is for a pod that has sent something since the program's last byte.
+constexpr std::chrono::milliseconds kMoreOfAnAnswer{500};
 constexpr std::chrono::seconds kLastAnswer{5};
 
 struct Forward {
     Connection& connection;
     PortForwardOptions options;
     aio::TaskGroup tasks;
+    aio::Signal closed;  // one of `open`
     std::size_t open = 0;
     std::optional<Error> failed;
 };
@@ -31,14 +36,31 @@ struct Forwarded {
     std::shared_ptr<PodSession> session;
     std::unique_ptr<net::ByteStream> local;
     std::uint64_t pieces = 0;  // from the pod
+    bool answered = true;      // since the last byte that was sent to it
     bool over = false;         // on purpose, or both directions
+};
+
+// Counted as open as long as it lives.
+class ForwardedOne {
+public:
+    explicit ForwardedOne(std::shared_ptr<Forward> forward) : forward_(std::move(forward)) {}
+    ~ForwardedOne() {
+        --forward_->open;
+        forward_->closed.notify_all();
+    }
+    ForwardedOne(const ForwardedOne&) = delete;
+    ForwardedOne& operator=(const ForwardedOne&) = delete;
+
+private:
+    std::shared_ptr<Forward> forward_;
 };
 
 aio::Task<void> await_last_answer(std::shared_ptr<Forwarded> forwarded) {
     std::uint64_t before = forwarded->pieces + 1;
     while (!forwarded->over && before != forwarded->pieces) {
         before = forwarded->pieces;
-        const aio::Deadline pause = aio::Deadline::in(kLastAnswer);
+        const aio::Deadline pause = forwarded->answered ? aio::Deadline::in(kMoreOfAnAnswer)
+                                                        : aio::Deadline::in(kLastAnswer);
         const bool slept = co_await aio::sleep_until(pause);
         if (!slept) co_return;
     }
@@ -62,6 +84,7 @@ aio::Task<void> carry_to_pod(std::shared_ptr<Forwarded> forwarded) {
         }
         if (outcome.state == State::failed) break;
         bytes.resize(outcome.bytes);
+        forwarded->answered = false;
         Result<void> sent =
             co_await forwarded->session->send(wire::SessionChannel::input, std::move(bytes));
         if (!sent) co_return;  // carry_from_pod() learns why
@@ -76,6 +99,7 @@ aio::Task<Result<void>> carry_from_pod(std::shared_ptr<Forwarded> forwarded) {
         if (!piece && forwarded->over) co_return Result<void>{};
         if (!piece) co_return piece.error();
         ++forwarded->pieces;
+        forwarded->answered = true;
         if (piece->channel == wire::SessionChannel::outcome) {
             const Result<std::int32_t> code = wire::read_session_outcome(piece->bytes);
             if (!code) co_return code.error();
@@ -90,6 +114,7 @@ aio::Task<Result<void>> carry_from_pod(std::shared_ptr<Forwarded> forwarded) {
 
 aio::Task<void> forward_one(std::shared_ptr<Forward> forward,
                             std::unique_ptr<net::ByteStream> local, PortPair pair) {
+    const ForwardedOne counted{forward};
     SessionWish wish;
     wish.route = "portforward";
     wish.job = forward->options.job;
@@ -100,7 +125,6 @@ aio::Task<void> forward_one(std::shared_ptr<Forward> forward,
     if (!session) {
         std::cerr << "gpuctl: connection to port " << pair.remote << ": "
                   << printable(session.error().message) << '\n';
-        --forward->open;
         co_return;
     }
     const auto forwarded = std::make_shared<Forwarded>();
@@ -117,23 +141,22 @@ aio::Task<void> forward_one(std::shared_ptr<Forward> forward,
     if (closes) co_await forwarded->session->close();
     forwarded->local->interrupt();
     forwarded->local->close();
-    --forward->open;
 }
 
 aio::Task<void> accept_all(std::shared_ptr<Forward> forward,
                            std::unique_ptr<net::Listener> listener, PortPair pair) {
     for (;;) {
         const aio::Deadline slice = aio::Deadline::in(kAcceptSlice);
+        if (forward->open >= kConnectionsMax) {
+            const bool notified = co_await forward->closed.wait(slice);
+            if (!notified && !slice.passed()) co_return;
+            continue;
+        }
         Result<std::unique_ptr<net::ByteStream>> local = co_await listener->accept(slice);
         if (!local && local.error().code == ErrorCode::Timeout) continue;
         if (!local) {
             forward->failed = local.error();
             co_return;
-        }
-        if (forward->open >= kConnectionsMax) {
-            std::cerr << "gpuctl: refused a connection to port " << pair.remote << ": "
-                      << kConnectionsMax << " are open already\n";
-            continue;
         }
         ++forward->open;
         forward->tasks.spawn("forwarded connection", forward_one(forward, std::move(*local), pair));
@@ -188,8 +211,12 @@ aio::Task<int> run_port_forward(Connection& connection, PortForwardOptions optio
         co_return report(asked.error(), Format::table);
     }
     const std::string address = options.address;
-    const std::shared_ptr<Forward> forward{
-        new Forward{connection, std::move(options), aio::TaskGroup{connection.loop()}, 0, {}}};
+    const std::shared_ptr<Forward> forward{new Forward{connection,
+                                                       std::move(options),
+                                                       aio::TaskGroup{connection.loop()},
+                                                       aio::Signal{connection.loop()},
+                                                       0,
+                                                       {}}};
     for (auto& [listener, pair] : listeners) {
         std::cout << "Forwarding from " << text::host_port(address, listener->port()) << " to port "
                   << pair.remote << std::endl;

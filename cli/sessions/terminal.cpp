@@ -1,5 +1,6 @@
 #include "cli/sessions/terminal.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -9,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <system_error>
 
 namespace gpuctl::cli {
 
@@ -33,6 +33,15 @@ void restore_and_die(int signal) {
     restore_terminal();
     std::signal(signal, SIG_DFL);
     std::raise(signal);
+}
+
+// A byte for each change of the terminal's size.
+int resizes[2] = {-1, -1};
+
+void note_resize(int) {
+    const int before = errno;
+    [[maybe_unused]] const ssize_t written = write(resizes[1], "", 1);
+    errno = before;
 }
 
 }  // namespace
@@ -64,10 +73,33 @@ std::optional<wire::TerminalSize> terminal_size() {
     return std::nullopt;
 }
 
-InputPiece read_input_piece(std::size_t bytes_max) {
+ResizeWatch::ResizeWatch() {
+    if (pipe2(resizes, O_NONBLOCK | O_CLOEXEC) != 0) return;
+    struct sigaction action{};
+    action.sa_handler = note_resize;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGWINCH, &action, nullptr);
+}
+
+ResizeWatch::~ResizeWatch() {
+    std::signal(SIGWINCH, SIG_DFL);
+    for (int& end : resizes) {
+        if (end >= 0) close(end);
+        end = -1;
+    }
+}
+
+InputPiece read_input_piece(std::size_t bytes_max, bool reads) {
     InputPiece piece;
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    if (poll(&input, 1, kInputWaitMs) <= 0) return piece;
+    // A negative descriptor is not looked at.
+    std::array<pollfd, 2> ends{pollfd{reads ? STDIN_FILENO : -1, POLLIN, 0},
+                               pollfd{resizes[0], POLLIN, 0}};
+    if (poll(ends.data(), ends.size(), kInputWaitMs) <= 0) return piece;
+    std::array<char, 64> marks{};
+    while (ends[1].revents != 0 && read(resizes[0], marks.data(), marks.size()) > 0) {
+        piece.is_resized = true;
+    }
+    if (ends[0].revents == 0) return piece;
     piece.bytes.resize(bytes_max);
     const ssize_t count = read(STDIN_FILENO, piece.bytes.data(), piece.bytes.size());
     const bool try_again = count < 0 && (errno == EINTR || errno == EAGAIN);
@@ -76,7 +108,7 @@ InputPiece read_input_piece(std::size_t bytes_max) {
     return piece;
 }
 
-Result<void> write_out(int descriptor, std::string_view bytes) {
+int write_out(int descriptor, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t count = write(descriptor, bytes.data(), bytes.size());
         if (count >= 0) {
@@ -89,10 +121,9 @@ Result<void> write_out(int descriptor, std::string_view bytes) {
             poll(&output, 1, kInputWaitMs);
             continue;
         }
-        return make_error(ErrorCode::BadRequest,
-                          "write what the pod sent: " + std::generic_category().message(errno));
+        return errno;
     }
-    return {};
+    return 0;
 }
 
 }  // namespace gpuctl::cli

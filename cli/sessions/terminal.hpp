@@ -28,14 +28,26 @@ public:
 // Of the terminal of standard input or output; nullopt: there is none.
 [[nodiscard]] std::optional<wire::TerminalSize> terminal_size();
 
+// While it exists, changes of the terminal's size (SIGWINCH) end read_input_piece() at once. One at
+// a time.
+class ResizeWatch {
+public:
+    ResizeWatch();
+    ~ResizeWatch();
+    ResizeWatch(const ResizeWatch&) = delete;
+    ResizeWatch& operator=(const ResizeWatch&) = delete;
+};
+
 struct InputPiece {
     std::string bytes;
     bool ended = false;
+    bool is_resized = false;
 };
-// Waits for at most a fifth of a second. Blocks: call it on the pool.
-InputPiece read_input_piece(std::size_t bytes_max);
+// Waits for at most a fifth of a second, for input (if `reads`) or a new size. Blocks: call it on
+// the pool.
+InputPiece read_input_piece(std::size_t bytes_max, bool reads);
 
-// Standard output or error. Errors: the reader has gone, the disk is full.
-Result<void> write_out(int descriptor, std::string_view bytes);
+// To standard output or error; 0, or the errno: EPIPE when the reader has gone.
+int write_out(int descriptor, std::string_view bytes);
 
 }  // namespace gpuctl::cli

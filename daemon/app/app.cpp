@@ -23,6 +23,8 @@ namespace {
 
 using metrics::Metric;
 
+constexpr std::chrono::seconds kSessionsEnd{5};
+
 logs::LogRelaySettings relay_settings(const config::Config& config) {
     logs::LogRelaySettings settings;
     settings.history_lines_per_pod = config.logs.history_lines_per_pod;
@@ -156,8 +158,8 @@ aio::Task<Result<void>> App::open_cluster() {
         co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
     config::FileLayer file = config::file_layer(config_);
-    Result<config::MergedPolicy> merged =
-        api::merge_with_file(file, recovered->engine.state().policy_objects.by_key());
+    Result<config::MergedPolicy> merged = api::merge_with_file(
+        file, recovered->engine.state().policy_objects.by_key(), row.lists_all_objects);
     if (!merged) co_return merged.error();
     cluster_ = backend_->make_cluster(*recovered);
     run_engine(std::move(*recovered), std::move(file), std::move(*merged));
@@ -175,16 +177,21 @@ void App::run_engine(journal::Recovered recovered, config::FileLayer file,
     settings.adapter_lists_all = backend.lists_all_objects;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
-    if (ports::NodePools* nodes = cluster_->node_pools()) {
-        policy_store_ = std::make_unique<core::JournaledPolicyStore>(*engine_, *nodes);
+    ports::NodePools* const nodes = cluster_->node_pools();
+    ports::PolicyObjectPort* const objects = cluster_->policy_objects();
+    if (objects != nullptr) {
+        policy_store_ = std::make_unique<core::ClusterPolicyStore>(*engine_, *objects, nodes);
     } else {
-        policy_store_ = std::make_unique<core::NoPolicyStore>();
+        policy_store_ = std::make_unique<core::JournaledPolicyStore>(*engine_, nodes);
     }
     policy_layers_ = std::make_unique<api::PolicyLayers>(loop_, *engine_, *policy_store_);
     started_at_ = api::wall_now();
     engine_->start(*cluster_);
     policy_layers_->commit(std::move(file), std::move(merged));
-    cluster_->start(*engine_);
+    if (objects == nullptr) return cluster_->start(*engine_);
+    reported_objects_ = std::make_unique<api::ReportedObjects>(*engine_, *policy_layers_);
+    cluster_->start(*reported_objects_);
+    tasks_.spawn("report of the policy", api::report_policy(*engine_, *policy_layers_, *objects));
 }
 
 void App::serve() {
@@ -219,6 +226,8 @@ void App::serve() {
                                       0,
                                       trials_});
     services_->policy = policy_layers_.get();
+    sessions_ = std::make_unique<api::SessionTable>(loop_, config_.server);
+    services_->sessions = sessions_.get();
     services_->static_files = std::move(static_files_);
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
@@ -235,6 +244,7 @@ void App::fill_metrics() {
     backend_->fill_metrics(recorder_);
     recorder_.gauge(Metric::ready).set(api::all_ok(api::readiness(*services_)) ? 1 : 0);
     recorder_.gauge(Metric::log_upstreams).set(static_cast<double>(relay_->upstreams()));
+    fill_session_figures(recorder_, sessions_->figures());
     recorder_.gauge(Metric::log_subscribers).set(static_cast<double>(relay_->subscribers()));
     const net::HttpServer::Figures http = server_->figures();
     recorder_.gauge(Metric::http_connections).set(static_cast<double>(http.connections));
@@ -283,6 +293,11 @@ aio::Task<bool> App::stop() {
     if (relay_) {
         const bool ended = co_await relay_->stop(for_clients);
         clean = clean && ended;
+    }
+    if (sessions_) {
+        // Each sends its client the reason; the end of the server would only close the connection.
+        const aio::Deadline for_sessions = aio::Deadline::in(kSessionsEnd);
+        co_await sessions_->all_ended(for_sessions);
     }
     if (server_) {
         const bool ended = co_await server_->stop(for_clients);

@@ -4,8 +4,8 @@
 //
 //   start: listen -> learn the cluster's id (Kubernetes) -> journal, replay -> cluster adapter ->
 //              engine loop, policy -> adapter starts -> log relay, API -> READY
-//   stop:  no new work -> submitted jobs are answered -> log readers end -> requests end -> adapter
-//              stops -> engine loop ends -> journal closed
+//   stop:  no new work -> submitted jobs are answered -> log readers and sessions end -> requests
+//              end -> adapter stops -> engine loop ends -> journal closed
 //
 // The only room that names concrete cluster adapters (backend.hpp). Thread: the loop's.
 
@@ -17,7 +17,8 @@
 #include "aio/task_group.hpp"
 #include "daemon/api/http/server.hpp"
 #include "daemon/api/http/services.hpp"
-#include "daemon/api/policy/policy_layers.hpp"
+#include "daemon/api/policy/reported_objects.hpp"
+#include "daemon/api/sessions/session_table.hpp"
 #include "daemon/app/backend.hpp"
 #include "daemon/app/starting_handler.hpp"
 #include "daemon/config/config.hpp"
@@ -87,7 +88,9 @@ private:
     std::unique_ptr<core::EngineLoop> engine_;
     std::unique_ptr<ports::PolicyStore> policy_store_;
     std::unique_ptr<api::PolicyLayers> policy_layers_;
+    std::unique_ptr<api::ReportedObjects> reported_objects_;  // where the cluster stores objects
     std::unique_ptr<logs::LogRelay> relay_;
+    std::unique_ptr<api::SessionTable> sessions_;
     aio::Worker trials_{"trials"};
     std::unique_ptr<api::Services> services_;
     std::unique_ptr<api::ApiServer> api_;

@@ -47,6 +47,7 @@ struct BackendRow {
     // A submitted job is acknowledged when the cluster has it too, not only the journal.
     bool acknowledges_in_cluster;
     // The adapter sends all objects before CacheSynced: objects that it does not send are gone.
+    // Other clients write them, too, those of the policy among them.
     bool lists_all_objects;
 };
 

@@ -132,6 +132,23 @@ void fill_state_gauges(Recorder& recorder, core::EngineLoop& engine, std::size_t
     fill_tenants(recorder, listing, tenants_max);
 }
 
+void fill_session_figures(Recorder& recorder, const api::SessionTable::Figures& figures) {
+    for (std::size_t kind = 0; kind < api::kSessionKindNames.size(); ++kind) {
+        const std::string name{api::kSessionKindNames[kind]};
+        recorder.gauge(Metric::sessions, {name}).set(static_cast<double>(figures.open[kind]));
+        recorder.counter(Metric::sessions_opened, {name}).raise_to(figures.opened[kind]);
+        for (std::size_t why = 0; why < figures.failed.size(); ++why) {
+            if (figures.failed[why][kind] == 0) continue;
+            recorder
+                .counter(Metric::sessions_failed,
+                         {name, std::string{api::kSessionFailureNames[why]}})
+                .raise_to(figures.failed[why][kind]);
+        }
+    }
+    recorder.counter(Metric::session_bytes, {"to_pods"}).raise_to(figures.traffic.to_pods);
+    recorder.counter(Metric::session_bytes, {"from_pods"}).raise_to(figures.traffic.from_pods);
+}
+
 void fill_journal_figures(Recorder& recorder, const journal::Journal::Figures& figures) {
     recorder.counter(Metric::journal_records).raise_to(figures.records);
     recorder.counter(Metric::journal_bytes).raise_to(figures.bytes);

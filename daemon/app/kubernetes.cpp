@@ -93,6 +93,17 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.on_event_refused = [](const std::string& why, std::uint64_t refused) {
         log::warn("the API server refuses events", {{"err", why}, {"refused", refused}});
     };
+    settings.on_no_policy_kinds = [] {
+        log::warn(
+            "this cluster does not have the kinds ComputePool and Queue: pools come from labels of "
+            "nodes and from gpuctld.yaml only, and gpuctl can make none; apply config/crds.yaml of "
+            "this version (kubectl apply -f config/crds.yaml), gpuctld finds them by itself");
+    };
+    settings.on_pool_label_restored = [](const std::string& node, const std::string& had,
+                                         const std::string& pool) {
+        log::warn("the pool label of a node differed from the ComputePool that names it; restored",
+                  {{"node", node}, {"had", had}, {"pool", pool}});
+    };
     settings.read_spec = [replicas = config.names.gpu_replicas](const k8s::WorkloadOrigin& origin) {
         return read_spec(origin, replicas);
     };

@@ -36,6 +36,10 @@ struct Server {
     std::size_t connections_max = 1'024;
     std::size_t body_bytes_max = 1u << 20;
     std::size_t log_streams_max = 1'024;
+    std::size_t sessions_max = 128;
+    std::size_t sessions_per_caller_max = 32;
+    seconds session_idle{3'600};
+    seconds session_longest{86'400};
     seconds request_timeout{30};
     seconds shutdown_timeout{20};
 };

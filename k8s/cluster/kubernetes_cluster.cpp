@@ -66,8 +66,12 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       pods(loop, *client, informer_settings("/api/v1/pods", settings.seed + 1), pod_feed),
       nodes(loop, *client, informer_settings("/api/v1/nodes", settings.seed + 2), node_feed),
       side_watches(loop, *client, group, outbox, volumes,
-                   {labels, settings.read_spec, settings.rediscover, settings.seed + 4},
+                   {labels, settings.read_spec, settings.rediscover, settings.seed + 4,
+                    [this] { policy.object_shown(); }, settings.on_no_policy_kinds},
                    [this] { on_synced(); }),
+      policy(loop, group, *client,
+             {labels, settings.lease.identity, settings.on_pool_label_restored},
+             {side_watches, node_feed}, [this] { return term; }),
       keeper(
           loop, *client, settings.lease,
           [this](bool leading, Epoch epoch) { on_lease(leading, epoch); }, settings.seed + 3),
@@ -133,6 +137,7 @@ void KubernetesCluster::start(ports::EventSink& sink) {
     parts.group.spawn("watch", parts.watch_all());
     parts.group.spawn("conditions", parts.writer.run());
     parts.group.spawn("events", parts.recorder.run());
+    parts.policy.start();
     if (parts.settings.lease_enabled) {
         parts.group.spawn("lease", parts.keeper.run());
     } else {
@@ -191,6 +196,10 @@ ports::LogSource& KubernetesCluster::logs() { return parts_->logs; }
 
 ports::SessionSource* KubernetesCluster::sessions() { return &parts_->sessions; }
 
+ports::NodePools* KubernetesCluster::node_pools() { return &parts_->policy; }
+
+ports::PolicyObjectPort* KubernetesCluster::policy_objects() { return &parts_->policy; }
+
 aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadline) {
     auto answer = co_await parts_->client->get("/api/v1/namespaces/kube-system", deadline);
     if (!answer) {
@@ -245,7 +254,7 @@ aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     constexpr std::chrono::milliseconds look_again{10};
     const auto is_idle = [&] {
         return parts.binder.idle() && parts.maker.idle() && parts.evictor.idle() &&
-               parts.resizer.idle() && parts.node_writer.idle();
+               parts.resizer.idle() && parts.node_writer.idle() && parts.policy.idle();
     };
     parts.writes_ended = is_idle();
     while (!parts.writes_ended && !deadline.passed()) {
@@ -255,6 +264,7 @@ aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     }
     parts.writer.lead(std::nullopt);
     parts.recorder.lead(std::nullopt);
+    parts.policy.lead(std::nullopt);
     // Best effort: a lease that is not released expires.
     const bool releases = parts.writes_ended && parts.settings.lease_enabled;
     if (releases) (void)co_await parts.keeper.release(deadline);

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -56,6 +57,9 @@ struct KubernetesSettings {
     ReadSpec read_spec;  // empty: workloads whose job is not in the journal are ignored
     RefusalNotice::Say on_condition_refused;
     RefusalNotice::Say on_event_refused;
+    std::function<void()> on_no_policy_kinds;
+    std::function<void(const std::string& node, const std::string& had, const std::string& pool)>
+        on_pool_label_restored;
 };
 
 // Monotonic counters for metrics; read on the loop thread.
@@ -79,6 +83,8 @@ public:
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
     [[nodiscard]] ports::SessionSource* sessions() override;
+    [[nodiscard]] ports::NodePools* node_pools() override;
+    [[nodiscard]] ports::PolicyObjectPort* policy_objects() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<Result<void>> check_namespace(ports::NamespaceQuestion question,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "k8s/convert/convert_node.hpp"
 #include "k8s/convert/convert_workload.hpp"
 #include "scheduler/base/archive.hpp"
 
@@ -139,42 +138,6 @@ bool PodFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last
 bool PodFeed::has_controller(const std::string& uid) const {
     const auto known = pods_.find(uid);
     return known != pods_.end() && known->second.has_controller;
-}
-
-bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
-                         std::string_view object) {
-    auto facts = read_node(object, labels_);
-    if (!facts) {
-        ++figures_.unreadable;
-        return true;
-    }
-    const std::uint64_t print = fingerprint(*facts, scratch_);
-    const auto known = nodes_.find(identity.name);
-    if (known != nodes_.end() && known->second.fingerprint == print) {
-        ++figures_.unchanged;
-        known->second.node.resource_version = identity.resource_version;
-        return true;
-    }
-    networks_.set(*facts, labels_.prefix());
-    WatchedNode node{identity.uid, identity.resource_version, facts->unschedulable, facts->labels};
-    if (!outbox_.offer(NodeObserved{std::move(*facts)})) return false;
-    ++figures_.reported;
-    nodes_.insert_or_assign(identity.name, Known{print, std::move(node)});
-    return true;
-}
-
-bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
-    if (!nodes_.contains(identity.name)) return true;
-    if (!outbox_.offer(NodeRemoved{identity.name})) return false;
-    networks_.erase(identity.name);
-    nodes_.erase(identity.name);
-    return true;
-}
-
-std::optional<WatchedNode> NodeFeed::find(const std::string& name) const {
-    const auto known = nodes_.find(name);
-    if (known == nodes_.end()) return std::nullopt;
-    return known->second.node;
 }
 
 bool WorkloadFeed::on_object(Change /*change*/, const ObjectIdentity& identity,

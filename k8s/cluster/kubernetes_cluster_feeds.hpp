@@ -16,15 +16,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "k8s/cluster/node_feed.hpp"
 #include "k8s/convert/convert_group.hpp"
 #include "k8s/convert/convert_pod.hpp"
 #include "k8s/convert/convert_workload.hpp"
 #include "k8s/json/labels.hpp"
 #include "k8s/watch/feed.hpp"
 #include "k8s/watch/volumes.hpp"
-#include "k8s/workload/network_facts.hpp"
 #include "k8s/write/event_recorder.hpp"
-#include "k8s/write/node_writer.hpp"
 #include "k8s/write/status_writer.hpp"
 #include "scheduler/model/job/workload.hpp"
 
@@ -78,29 +77,6 @@ private:
     std::map<ObjectKey, std::set<std::string>> using_;  // claim -> uids
     bool are_volumes_read_ = false;
     bool has_seen_bound_ = false;
-    std::string scratch_;
-};
-
-class NodeFeed : public Feed {
-public:
-    NodeFeed(Outbox& outbox, LabelKeys labels, OnSynced on_synced)
-        : Feed(outbox, std::move(on_synced)), labels_(std::move(labels)) {}
-
-    bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
-    bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
-
-    // As the watch showed it last; nullopt: there is no such node.
-    [[nodiscard]] std::optional<WatchedNode> find(const std::string& name) const;
-    [[nodiscard]] const Networks& networks() const { return networks_; }
-
-private:
-    struct Known {
-        std::uint64_t fingerprint = 0;
-        WatchedNode node;
-    };
-    Networks networks_;
-    LabelKeys labels_;
-    std::unordered_map<std::string, Known> nodes_;  // by name
     std::string scratch_;
 };
 

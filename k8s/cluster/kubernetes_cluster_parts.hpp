@@ -15,6 +15,7 @@
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/cluster/server_probe.hpp"
 #include "k8s/cluster/side_watches.hpp"
+#include "k8s/policy/policy_objects.hpp"
 #include "k8s/write/evictor.hpp"
 #include "k8s/write/node_writer.hpp"
 #include "k8s/write/resizer.hpp"
@@ -62,6 +63,7 @@ struct KubernetesCluster::Parts {
     Informer pods;
     Informer nodes;
     SideWatches side_watches;
+    KubernetesPolicy policy;
     LeaseKeeper keeper;
     Binder binder;
     WorkloadMaker maker;

@@ -55,6 +55,7 @@ void KubernetesCluster::Parts::on_lease(bool leading, Epoch epoch) {
     term.reset();
     writer.lead(std::nullopt);
     recorder.lead(std::nullopt);
+    policy.lead(std::nullopt);
     if (term_reported) outbox.deliver(LeadershipChanged{false, epoch});
     term_reported = false;
     synced_or_term.notify_all();
@@ -64,6 +65,7 @@ void KubernetesCluster::Parts::begin_term(Epoch epoch) {
     term_reported = true;
     writer.lead(epoch);
     recorder.lead(epoch);
+    policy.lead(epoch);
     outbox.deliver(LeadershipChanged{true, epoch});
 }
 

@@ -15,6 +15,9 @@ constexpr std::array<std::string_view, 3> kWorkloadPaths{
     "/apis/batch/v1/jobs", "/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets"};
 constexpr const char* kOfOurs = "app.kubernetes.io/managed-by=gpuctl";
 
+// After config/crds.yaml was applied, the next command follows soon.
+constexpr std::chrono::milliseconds kPolicyKindsSoon{10'000};
+
 std::string path_of(const GangDialect& dialect) {
     return "/apis/" + std::string(dialect.group) + "/" + std::string(dialect.version) + "/" +
            std::string(dialect.resource);
@@ -42,6 +45,16 @@ SideWatches::SideWatches(aio::Loop& loop, Client& client, aio::TaskGroup& group,
     volumes_.push_back(watch("/api/v1/persistentvolumes",
                              std::make_unique<VolumeFeed>(outbox_, volumes, on_synced_), "", false)
                            .feed.get());
+    (void)watch_policy(PolicyKind::quota);
+    (void)watch_policy(PolicyKind::name_space);
+}
+
+SideWatches::Watch& SideWatches::watch_policy(PolicyKind kind) {
+    auto feed = std::make_unique<PolicyFeed>(outbox_, kind, settings_.labels, on_synced_);
+    feed->on_change(settings_.on_policy_change);
+    policy_.at(static_cast<std::size_t>(kind)) = feed.get();
+    return watch(policy_path(kind), std::move(feed), policy_selector(kind, settings_.labels),
+                 policy_resource(kind).is_own);
 }
 
 SideWatches::Watch& SideWatches::watch(std::string path, std::unique_ptr<Feed> feed,
@@ -107,9 +120,23 @@ void SideWatches::add_kinds(const OptionalKinds& kinds) {
                   std::make_unique<GangFeed>(outbox_, dialect.field, settings_.labels, on_synced_),
                   "", true));
     }
+    add_policy_kinds(kinds.policy);
     const std::string classes = kinds.device_classes;
     if (classes.empty() || is_watched(classes)) return;
     spawn(watch(classes, std::make_unique<DeviceClassFeed>(outbox_, on_synced_), "", true));
+}
+
+void SideWatches::add_policy_kinds(bool are_served) {
+    if (policy(PolicyKind::pool) != nullptr) return;
+    if (!are_served) {
+        const bool is_first = !std::exchange(said_no_policy_kinds_, true);
+        if (is_first && settings_.on_no_policy_kinds) settings_.on_no_policy_kinds();
+        return;
+    }
+    for (const PolicyKind kind : {PolicyKind::pool, PolicyKind::queue}) {
+        const Watch& one = watch_policy(kind);
+        group_.spawn("watch " + one.what, one.informer->run());
+    }
 }
 
 aio::Task<void> SideWatches::discover() {
@@ -123,7 +150,8 @@ aio::Task<void> SideWatches::discover() {
         } else {
             discovery_error_ = kinds.error().message;
         }
-        const auto pause = discovered_ ? settings_.rediscover : std::chrono::milliseconds{1'000};
+        auto pause = discovered_ ? settings_.rediscover : std::chrono::milliseconds{1'000};
+        if (policy(PolicyKind::pool) == nullptr) pause = std::min(pause, kPolicyKindsSoon);
         const bool running = co_await aio::sleep_until(aio::Deadline::in(pause));
         if (!running) co_return;
     }

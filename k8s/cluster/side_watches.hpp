@@ -1,11 +1,12 @@
 #pragma once
 // Watches besides those of pods and nodes: the objects of submitted jobs, claims and volumes, and
 // kinds that this API server may not have, found by discovery: PodGroups of several dialects,
-// JobSets, DeviceClasses.
+// JobSets, DeviceClasses, ComputePools and Queues; and the quotas and namespaces that are ours.
 //
 // Owner: KubernetesCluster, whose task group runs the tasks that start() spawns. Thread: the
 // loop's.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "aio/task_group.hpp"
 #include "k8s/cluster/kubernetes_cluster_feeds.hpp"
 #include "k8s/convert/convert_workload.hpp"
+#include "k8s/policy/policy_feed.hpp"
 #include "k8s/watch/discovery.hpp"
 #include "k8s/watch/volumes.hpp"
 
@@ -25,7 +27,9 @@ struct SideWatchSettings {
     LabelKeys labels;
     ReadSpec read_spec;
     std::chrono::milliseconds rediscover{60'000};
-    std::uint64_t seed = 1;  // base; each informer has its own
+    std::uint64_t seed = 1;                    // base; each informer has its own
+    std::function<void()> on_policy_change;    // an object of the policy was shown
+    std::function<void()> on_no_policy_kinds;  // config/crds.yaml is not applied; called once
 };
 
 class SideWatches {
@@ -42,6 +46,10 @@ public:
     [[nodiscard]] bool is_listed() const;  // everything
     void try_now();
     [[nodiscard]] std::vector<std::string> errors() const;
+    // Null: the cluster does not have the kind.
+    [[nodiscard]] const PolicyFeed* policy(PolicyKind kind) const {
+        return policy_.at(static_cast<std::size_t>(kind));
+    }
     // The object that was made for this job; empty: there is none.
     [[nodiscard]] std::string uid_of(const ObjectKey& job) const;
 
@@ -55,7 +63,9 @@ private:
     Watch& watch(std::string path, std::unique_ptr<Feed> feed, std::string label_selector,
                  bool optional);
     [[nodiscard]] bool is_watched(std::string_view path) const;
+    Watch& watch_policy(PolicyKind kind);
     void add_kinds(const OptionalKinds& kinds);
+    void add_policy_kinds(bool are_served);
     aio::Task<void> discover();
 
     aio::Loop& loop_;
@@ -67,6 +77,8 @@ private:
     std::vector<Watch> watches_;
     std::vector<const WorkloadFeed*> workloads_;
     std::vector<const Feed*> volumes_;
+    std::array<const PolicyFeed*, 4> policy_{};  // by kind
+    bool said_no_policy_kinds_ = false;
     std::vector<std::string> dialects_;  // groups of PodGroups that are watched
     bool discovered_ = false;
     std::string discovery_error_;

@@ -15,7 +15,7 @@ namespace {
 std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& labels) {
     const std::string key = labels.text(OwnKey::gang_min);
     if (metadata.gang_min.text.empty()) return "the annotation " + key + " on its pods is missing";
-    return "the annotation " + key + " on its pods is " + quoted(metadata.gang_min.text) +
+    return "the annotation " + key + " on its pods is " + in_quotes(metadata.gang_min.text) +
            ", not a whole number of at least 1";
 }
 
@@ -123,7 +123,7 @@ void name_role(const MetadataParts& metadata, const LabelKeys& labels, PodFacts&
         return;
     }
     const std::string said = "the annotation " + labels.text(OwnKey::gang_roles) + " ";
-    const std::string wrong = quoted(metadata.gang_roles.text) +
+    const std::string wrong = in_quotes(metadata.gang_roles.text) +
                               ", not a list of roles with their numbers (\"leader=1,worker=4\")";
     facts.unsupported.push_back(said + wrong);
     facts.gang_min_problem = said + "on its pods is " + wrong;

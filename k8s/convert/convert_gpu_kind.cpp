@@ -150,7 +150,7 @@ void settle_memory(const MetadataParts& metadata, const LabelKeys& labels, PodFa
                                    [](const GpuAmount& gpu) { return is_part_of_gpu(gpu.amount); });
     const auto refuse = [&](const std::string& why) {
         facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gpu_memory) +
-                                    " with the value " + quoted(said) + ": " + why);
+                                    " with the value " + in_quotes(said) + ": " + why);
     };
     if (part == gpus.end()) return refuse("the pod requests no part of a GPU");
     const auto memory = parse_bytes(said);

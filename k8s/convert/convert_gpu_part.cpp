@@ -38,7 +38,7 @@ void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFac
     const std::string key = labels.text(is_by_memory ? OwnKey::gpu_memory : OwnKey::gpu_fraction);
     const auto part = parse_gpu_string(said);
     if (!part || !is_part_of_gpu(part->amount) || part->memory || !part->model.empty()) {
-        facts.unsupported.push_back("the annotation " + key + " with the value " + quoted(said) +
+        facts.unsupported.push_back("the annotation " + key + " with the value " + in_quotes(said) +
                                     " instead of a part of one GPU, such as 0.5");
         return;
     }
@@ -46,7 +46,7 @@ void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFac
     if (resource.empty()) resource = part->resource;
     if (!is_gpu_resource(resource)) {
         facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gpu_resource) + " is " +
-                                    k8s::quoted(resource) + ", which is not a GPU");
+                                    in_quotes(resource) + ", which is not a GPU");
         return;
     }
     std::vector<GpuAmount>& gpus = facts.request.gpus;

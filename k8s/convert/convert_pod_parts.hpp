@@ -19,7 +19,7 @@
 namespace gpuctl::k8s {
 
 // A user's value for a message, cut when it is long.
-inline std::string quoted(std::string_view said) {
+inline std::string in_quotes(std::string_view said) {
     constexpr std::size_t most = 60;
     return "\"" + std::string{said.substr(0, most)} + (said.size() > most ? "..." : "") + "\"";
 }

@@ -11,7 +11,8 @@ TopologyLevel read_level(const OwnValue& said, OwnKey key, const LabelKeys& labe
     if (said.text.empty()) return TopologyLevel::none;
     const auto level = topology_level_of(said.text, labels.prefix(), labels.topology());
     if (level) return *level;
-    facts.unsupported.push_back("the annotation " + labels.text(key) + " is " + quoted(said.text) +
+    facts.unsupported.push_back("the annotation " + labels.text(key) + " is " +
+                                in_quotes(said.text) +
                                 ", not host, nvlink, rack, block or a node label for one of them");
     return TopologyLevel::none;
 }

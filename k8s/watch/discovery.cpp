@@ -9,6 +9,7 @@ namespace gpuctl::k8s {
 
 namespace {
 
+constexpr std::string_view kPolicyGroupVersion = "runwhere.ai/v1";
 constexpr std::string_view kDeviceGroup = "resource.k8s.io/v1";
 constexpr std::string_view kDeviceClasses = "deviceclasses";
 
@@ -107,6 +108,13 @@ aio::Task<Result<OptionalKinds>> discover_optional_kinds(Client& client, aio::De
         if (*has) found.gangs.push_back(dialect);
     }
     const std::vector<std::string_view> versions = group_versions_in(groups->body);
+    if (std::find(versions.begin(), versions.end(), kPolicyGroupVersion) != versions.end()) {
+        auto own = co_await client.get("/apis/" + std::string(kPolicyGroupVersion), deadline);
+        if (!own && own.error().http_status != 404) {
+            co_return while_doing("read from the API server: computepools", own.error());
+        }
+        found.policy = own && serves(own->body, "computepools") && serves(own->body, "queues");
+    }
     if (std::find(versions.begin(), versions.end(), kDeviceGroup) == versions.end()) {
         co_return found;
     }

@@ -1,7 +1,8 @@
 #pragma once
-// Finds which optional kinds this API server has: PodGroup dialects, JobSets, DeviceClasses; never
-// assumed. The group list has the groups and versions that exist; each known one is asked for its
-// resources. At most one request each, on most clusters one in all.
+// Finds which optional kinds this API server has: PodGroup dialects, JobSets, DeviceClasses, and
+// our own of config/crds.yaml; never assumed. The group list has the groups and versions that
+// exist; each known one is asked for its resources. At most one request each, on most clusters one
+// in all.
 
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ bool serves(std::string_view api_resource_list, std::string_view resource);
 struct OptionalKinds {
     std::vector<GangDialect> gangs;  // one per group: the newest version that is served
     std::string device_classes;      // the path; empty: not served
+    bool policy = false;             // ComputePools and Queues
 };
 aio::Task<Result<OptionalKinds>> discover_optional_kinds(Client& client, aio::Deadline deadline);
 

@@ -16,12 +16,16 @@ void Outbox::deliver(Event event) {
     if (!waiting_.empty()) added_.notify_all();
 }
 
+// The sink may deliver another event while it takes one: that one comes after it.
 void Outbox::flush() {
+    if (flushing_) return;
+    flushing_ = true;
     while (!waiting_.empty() && sink_ != nullptr) {
         // Offered as a copy: after a refusal the event is needed again.
-        if (!sink_->offer(waiting_.front())) return;
+        if (!sink_->offer(waiting_.front())) break;
         waiting_.pop_front();
     }
+    flushing_ = false;
 }
 
 aio::Task<void> Outbox::run() {

@@ -32,6 +32,7 @@ private:
     aio::Signal added_;
     ports::EventSink* sink_ = nullptr;
     std::deque<Event> waiting_;
+    bool flushing_ = false;
 };
 
 // Counts complete lists, so that a caller can wait for the next one.

@@ -39,4 +39,18 @@ std::string in_words(const PolicyKey& key);
 Result<MergedPolicy> merge_layers(const FileLayer& file,
                                   const std::map<PolicyKey, PolicyObject>& objects);
 
+// Why an object is not used as it is.
+struct ObjectProblem {
+    Error why;
+    bool is_left_out = true;  // false: used without those of its nodes that an older pool has
+};
+struct UsableObjects {
+    std::map<PolicyKey, PolicyObject> objects;  // as they are used
+    std::map<PolicyKey, ObjectProblem> problems;
+};
+// For objects that other clients write: leaves out what does not go together with the file or with
+// older objects, so that the rest can be merged. A node of two pools stays in the older one.
+UsableObjects usable_objects(const FileLayer& file,
+                             const std::map<PolicyKey, PolicyObject>& objects);
+
 }  // namespace gpuctl::config

@@ -185,6 +185,10 @@ void read_amounts(wire::Fields& fields, QuotaObject& quota) {
     }
     if (const wire::Field memory = fields.find("memory")) {
         if (const auto bytes = read_size(memory, 0, INT64_MAX / 4)) quota.memory = Bytes{*bytes};
+        if (quota.memory && *quota.memory > Bytes{} && *quota.memory < Bytes{1 << 20}) {
+            memory.warning(std::to_string(quota.memory->value()) +
+                           " bytes are less than any job requests; is a unit such as Gi missing?");
+        }
     }
     quota.gpus = read_whole_gpus(fields.find({"gpu", "nvidia.com/gpu"}));
     quota.pods = fields.find("pods").integer(0, kPodsMaximum);

@@ -118,6 +118,10 @@ Result<std::vector<PolicyKey>> keys_in(const wire::Document& document, PolicyKin
                           (kind == PolicyKind::quota ? "namespace" : std::string{to_string(kind)}));
 }
 
+bool says_the_same(const std::string& a, const std::string& b) {
+    return a == b || json::parse(a, nullptr, false) == json::parse(b, nullptr, false);
+}
+
 Result<PoolObject> pool_in(const std::string& document) {
     return only_one(document, PolicyKind::pool, read_pools);
 }

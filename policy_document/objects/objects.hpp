@@ -71,6 +71,10 @@ Result<ObjectReading> read_objects(const wire::Document& document, PolicyKind ki
 // would be refused today still names what it made.
 Result<std::vector<PolicyKey>> keys_in(const wire::Document& document, PolicyKind kind);
 
+// Whether two canonical documents say the same: a cluster keeps their members in an order of its
+// own.
+bool says_the_same(const std::string& a, const std::string& b);
+
 // What a canonical document says. An error: it was written by another version.
 Result<PoolObject> pool_in(const std::string& document);
 Result<QuotaObject> quota_in(const std::string& document);

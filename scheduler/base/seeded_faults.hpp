@@ -398,6 +398,32 @@ namespace gpuctl {
       "Nodes: a new term does not resend unanswered changes of nodes.") \
     X(send_node_changes_together, \
       "Nodes: several changes of a node are carried out at the same time.") \
+    X(take_changes_of_other_jobs, \
+      "Changes: a change that is meant for an earlier job changes the job that has its name now.") \
+    X(keep_refused_changes, \
+      "Changes: a change that the cluster refused for good is not undone.") \
+    X(drop_seats_on_resume, \
+      "Pauses: a resumed job loses the room that it kept.") \
+    X(forget_waiting_node_changes, \
+      "Nodes: a change that waits for another of its node is not sent after that.") \
+    X(forget_node_changes_on_disk, \
+      "Nodes: changes without an answer are not stored.") \
+    X(keep_moved_nodes, \
+      "Pools: a node that moves to another pool is still offered in its former pool.") \
+    X(count_moved_nodes_twice, \
+      "Pools: a node that moves to another pool is still counted in its former pool.") \
+    X(keep_deleted_queues, \
+      "Policy: a queue that was deleted still exists.") \
+    X(keep_deleted_quotas, \
+      "Policy: the quota of a namespace still limits it after it was deleted.") \
+    X(forget_gain_on_quota, \
+      "Policy: when the quota of a namespace is raised, no job is woken: a lost wake-up.") \
+    X(take_stale_policy_objects, \
+      "Policy: an object that is older than the known one replaces it.") \
+    X(delete_replaced_policy_objects, \
+      "Policy: the deletion of an object also deletes the one that has replaced it.") \
+    X(forget_policy_objects_on_disk, \
+      "Policy: an object is not stored.") \
     X(strand_gpus_by_pod_slots, \
       "Packing: pods without GPUs take the last pod slots of nodes with idle GPUs.")
 // clang-format on

@@ -104,9 +104,11 @@ Result<Named> only_one(std::vector<Named> matches, std::string_view namespace_na
                                                       "; `gpuctl get jobs` lists them");
     }
     if (matches.size() == 1) return matches.front();
-    Error error = make_error(ErrorCode::JobAmbiguous, std::to_string(matches.size()) +
-                                                          " jobs are named " + std::string{name} +
-                                                          where + ": use one of these names");
+    Error error =
+        make_error(ErrorCode::JobAmbiguous,
+                   std::to_string(matches.size()) + " jobs are named " + std::string{name} + where +
+                       ": use one of these names" +
+                       (namespace_name.empty() ? ", or name the namespace (-n, ?namespace=)" : ""));
     std::sort(matches.begin(), matches.end(),
               [](const Named& a, const Named& b) { return *a.key < *b.key; });
     // The kind is written in front only if jobs of one namespace have the same shown name.

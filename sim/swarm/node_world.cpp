@@ -7,7 +7,7 @@
 namespace gpuctl::sim {
 namespace {
 
-constexpr std::size_t kViolationsFew = 5;
+constexpr std::size_t kViolationsOfNodes = 5;
 constexpr std::int64_t kNodes = 3;
 
 Settings settings_of(std::uint64_t seed) {
@@ -140,7 +140,7 @@ void NodeWorld::note_answered(const NodeChangeOutcome& outcome) {
 }
 
 void NodeWorld::fail(std::string id, std::string what) {
-    if (violations_.size() < kViolationsFew)
+    if (violations_.size() < kViolationsOfNodes)
         violations_.push_back({std::move(id), std::move(what)});
 }
 

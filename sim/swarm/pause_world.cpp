@@ -8,7 +8,7 @@
 namespace gpuctl::sim {
 namespace {
 
-constexpr std::size_t kViolationsFew = 5;
+constexpr std::size_t kViolationsOfPauses = 5;
 constexpr Duration kUntilAllIsOver{3 * 3'600'000};
 
 // Bound, and not about to go for another reason than a pause.
@@ -54,7 +54,7 @@ SimulationSettings PauseWorld::settings(std::uint64_t seed) {
 }
 
 void PauseWorld::fail(std::string id, std::string what) {
-    if (violations_.size() < kViolationsFew)
+    if (violations_.size() < kViolationsOfPauses)
         violations_.push_back({std::move(id), std::move(what)});
 }
 

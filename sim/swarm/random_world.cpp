@@ -4,15 +4,13 @@
 #include <iterator>
 
 #include "scheduler/state/cluster_state.hpp"
-#include "wording/wording.hpp"
 
 namespace gpuctl::sim {
 namespace {
 
-constexpr Duration kRecoveryTime{6 * 3'600'000};
 // More Plan inputs than this at one point in time are a livelock that ended by chance. One Plan per
 // pod may be needed while the policy allows one attempt per Plan.
-constexpr std::uint64_t kPlansInARowMax = 600;
+constexpr std::uint64_t kPlansOfRest = 600;
 // In one of this many worlds, an engine restored from an image runs in addition to the first
 // engine.
 constexpr std::uint64_t kRestoreEvery = 4;
@@ -30,16 +28,10 @@ void add(ClusterFigures& to, const ClusterFigures& from) {
     to.resizes_turned_down += from.resizes_turned_down;
 }
 
-bool is_over(const JobView& job) {
-    return std::all_of(job.pods.begin(), job.pods.end(),
-                       [](const PodView& pod) { return is_terminal(pod.facts.phase); }) &&
-           (job.status == "Succeeded" || job.status == "Failed");
-}
-
 }  // namespace
 
 RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
-                         Simulation::Observer also)
+                         Simulation::Observer also, WorldKind kind)
     : rng_(seed),
       options_(draw_options(rng_)),
       topology_rng_(seed),
@@ -55,6 +47,9 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       ties_rng_(seed ^ 0x74696573),
       cpu_only_rng_(seed),
       unset_preemptible_rng_(seed),
+      changes_(kind == WorldKind::with_changes
+                   ? std::optional<Changes>{std::in_place, seed, options_.settings.policy, checker_}
+                   : std::nullopt),
       progress_(progress),
       also_(std::move(also)),
       simulation_(settings(),
@@ -88,6 +83,7 @@ void RandomWorld::observe(const Engine& engine, const Input& input,
                           const std::vector<Effect>& effects) {
     if (progress_ != nullptr) *progress_ = static_cast<std::uint64_t>(input.sequence);
     checker_.observe(engine, input, effects);
+    if (changes_) changes_->observe(engine, input, effects);
     if (restored_.exists()) {
         const std::string difference = restored_.step_and_compare(input, effects);
         if (!difference.empty())
@@ -104,6 +100,7 @@ void RandomWorld::run(int actions) {
             checker_.fail("I12", "the engine cannot read what it wrote");
         }
         act();
+        if (changes_) changes_->act(simulation_);
         if (options_.maintenance && maintenance_rng_.chance(1, 8)) change_health();
         // The next action often happens while answers to the last action are still in flight.
         simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 3) ? 300 : 20'000)});
@@ -118,6 +115,7 @@ void RandomWorld::submit() {
         preemptible_unset_.insert(spec.key);
         spec.preemptible = spec.priority == JobPriority::low;
     }
+    if (changes_) changes_->route(spec);
     if (options_.topology) draw_topology(topology_rng_, spec);
     if (options_.speeds) draw_speeds(speeds_rng_, spec);
     if (options_.models) draw_models(models_rng_, spec);
@@ -186,11 +184,16 @@ void RandomWorld::act() {
             draw_budgets(budget_rng_, options_.settings.start, policy);
             checker_.probes.budgets_drawn += ReferenceModel::budgets_in(policy).size();
         }
-        simulation_.change_policy(std::move(policy));
+        change_policy(std::move(policy));
         ++checker_.probes.policies_changed;
     } else if (options_.leadership_changes) {
         change_leader();
     }
+}
+
+void RandomWorld::change_policy(Policy policy) {
+    if (changes_) return changes_->change_base(std::move(policy), simulation_);
+    simulation_.change_policy(std::move(policy));
 }
 
 // Faults matter most while work is in flight.
@@ -265,10 +268,12 @@ void RandomWorld::restart() {
         simulation_.restart_all();
         nodes_away_.clear();  // it restarts with every node of the configuration
         ++checker_.probes.full_restarts;
+        if (changes_) changes_->read_back(simulation_);
         return;
     }
     const bool lose_effects = rng_.chance(1, 2);
     simulation_.restart_scheduler(lose_effects);
+    if (changes_) changes_->read_back(simulation_);
     ++checker_.probes.scheduler_restarts;
     if (lose_effects) ++checker_.probes.effects_lost;
 }
@@ -302,6 +307,7 @@ void RandomWorld::check_restored_engine() {
 
 void RandomWorld::check_now() {
     check_restored_engine();
+    if (changes_) changes_->compare(simulation_);
     const ClusterState& state = simulation_.engine().state();
     for (const auto& [key, spec] : acknowledged_) {
         const bool is_kept =
@@ -317,81 +323,10 @@ void RandomWorld::check_now() {
     if (!options_.nodes_change && simulation_.cluster().figures().kubelet_rejections > 0) {
         checker_.fail("I1", "a kubelet rejected a pod of ours: it did not fit");
     }
-    if (simulation_.plans_in_a_row_max() > kPlansInARowMax) {
+    if (simulation_.plans_in_a_row_max() > kPlansOfRest) {
         checker_.fail("I14", "planning did not end at one point in time");
     }
     checker_.check_fixed_point(simulation_.engine());
-}
-
-// The job could start in the empty cluster under the policy of the recovery phase.
-bool RandomWorld::is_possible(const JobSpec& spec) const {
-    PodFacts pod;
-    pod.key = {spec.key.namespace_name, spec.key.name};
-    pod.pool = spec.pool;
-    pod.queue = spec.queue;
-    pod.request = pod_request(spec);
-    if (const auto ties = ties_.find(spec.key); ties != ties_.end()) ties->second.annotate(pod);
-    ReferenceModel empty;
-    empty.policy = options_.settings.policy;
-    empty.policy.windows.clear();  // they end before the job could start
-    for (const auto& [name, facts] : nodes_) empty.nodes[name] = facts;
-    const bool is_default = spec.pool.empty() || spec.pool == kDefaultPool;
-    if (is_default) {
-        pod.rules.required_affinity.emplace();
-    } else {
-        pod.rules.node_selector.emplace_back("runwhere.ai/pool", spec.pool);
-    }
-    set_gpu_models(spec, pod.rules);
-    pod.gang = spec.kind == JobKind::training;
-    pod.rules.topology = spec.topology;
-    const QueueName queue = empty.queue_of(pod);
-    if (!empty.exists(queue) || empty.has_sub_queues(queue)) return false;
-    Amounts ask;
-    ask.add(amounts_of(pod.request), spec.replicas_min);
-    return empty.limit_crossed(pod, ask).empty() &&
-           empty.fitting_in_models(pod, spec.replicas_min, true) >= spec.replicas_min;
-}
-
-void RandomWorld::recover() {
-    if (!violations().empty()) return;
-    if (!simulation_.engine().state().session.leading()) simulation_.regain_leadership();
-    simulation_.disturb(FaultsChanged{Faults{}});
-    simulation_.change_policy(options_.settings.policy);
-    for (const auto& [name, facts] : nodes_) {
-        simulation_.disturb(NodeJoins{facts});
-        simulation_.disturb(NodeReturns{name});
-        simulation_.disturb(NodeCordoned{name, false});
-    }
-    nodes_away_.clear();
-    // Services hold their GPUs forever; all other jobs must finish.
-    for (const auto& [key, spec] : std::map<ObjectKey, JobSpec>{acknowledged_}) {
-        if (spec.kind != JobKind::training || !is_possible(spec)) remove(key);
-    }
-    // If a deletion was refused permanently, its job still exists: its user deletes it again.
-    for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
-        if (!acknowledged_.contains(job.key)) remove(job.key);
-    }
-    simulation_.run_for(kRecoveryTime);
-    check_end();
-}
-
-// Checks that every training job has ended and that no GPU is leaked.
-void RandomWorld::check_end() {
-    for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
-        // The cluster may report a job again that gpuctld removed.
-        const bool is_known = acknowledged_.contains(job.key) || checker_.was_removed(job.key);
-        if (!is_over(job) || !is_known) {
-            checker_.fail("I14", "after recovery, job " + to_string(job.key) + " is still " +
-                                     job.status +
-                                     (job.waiting ? ": " + wording::sentence(*job.waiting) : ""));
-        }
-    }
-    for (const NodeView& node : list_nodes(simulation_.engine().state())) {
-        if (gpus_total(node.used) != GpuMilli{0}) {
-            checker_.fail("I14", "after recovery, GPUs are leaked on " + node.facts.name);
-        }
-    }
-    check_now();
 }
 
 Probes RandomWorld::probes() const {
@@ -414,12 +349,16 @@ Probes RandomWorld::probes() const {
 }
 
 SimulatedRun simulate_seed(std::uint64_t seed, int actions, volatile std::uint64_t* progress,
-                           Simulation::Observer also) {
-    RandomWorld world{seed, progress, std::move(also)};
+                           Simulation::Observer also, WorldKind kind) {
+    RandomWorld world{seed, progress, std::move(also), kind};
     world.run(actions);
     world.recover();
-    return {world.probes(), world.violations(), world.violation_step(),
-            world.simulation().history_hash(), world.simulation().decision_hash()};
+    return {world.probes(),
+            world.change_probes(),
+            world.violations(),
+            world.violation_step(),
+            world.simulation().history_hash(),
+            world.simulation().decision_hash()};
 }
 
 }  // namespace gpuctl::sim

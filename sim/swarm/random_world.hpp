@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "scheduler/base/rng.hpp"
+#include "sim/swarm/changes/changes.hpp"
 #include "sim/swarm/checks/checker.hpp"
 #include "sim/swarm/options.hpp"
 #include "sim/swarm/restored_engine.hpp"
@@ -22,12 +23,16 @@ namespace gpuctl::sim {
 
 inline constexpr int kActionsPerRun = 40;
 
+// In a world with changes, people also change jobs, nodes and objects of the policy
+// (sim/swarm/changes/). Its decisions are not those of the plain world of its seed.
+enum class WorldKind : std::uint8_t { plain, with_changes };
+
 class RandomWorld {
 public:
     // `progress` receives the number of steps so far, for a parent process that detects a crash.
     // `also` is called after every step.
     explicit RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress = nullptr,
-                         Simulation::Observer also = {});
+                         Simulation::Observer also = {}, WorldKind kind = WorldKind::plain);
 
     void run(int actions);
     void recover();
@@ -40,6 +45,9 @@ public:
     [[nodiscard]] std::uint64_t violation_step() const { return checker_.first_step(); }
     // Counts of the run so far, including the figures of the virtual cluster.
     [[nodiscard]] Probes probes() const;
+    [[nodiscard]] ChangeProbes change_probes() const {
+        return changes_ ? changes_->probes() : ChangeProbes{};
+    }
 
 private:
     void observe(const Engine& engine, const Input& input, const std::vector<Effect>& effects);
@@ -52,6 +60,8 @@ private:
     void remove_a_job();
     void kill_a_container();
     void change_health();
+    void change_policy(Policy policy);
+    void read_changed_jobs();
     void remove(const ObjectKey& key);
     void check_recovery();
     void check_restored_engine();
@@ -76,6 +86,7 @@ private:
     Rng cpu_only_rng_;
     Rng unset_preemptible_rng_;
     Checker checker_;
+    std::optional<Changes> changes_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;
     std::vector<std::string> node_names_;
@@ -96,6 +107,7 @@ private:
 // A whole run: actions and faults, then recovery.
 struct SimulatedRun {
     Probes probes;
+    ChangeProbes changes;
     std::vector<Violation> violations;
     std::uint64_t violation_step = 0;  // of the first
     std::uint64_t history_hash = 0;
@@ -103,6 +115,6 @@ struct SimulatedRun {
 };
 SimulatedRun simulate_seed(std::uint64_t seed, int actions,
                            volatile std::uint64_t* progress = nullptr,
-                           Simulation::Observer also = {});
+                           Simulation::Observer also = {}, WorldKind kind = WorldKind::plain);
 
 }  // namespace gpuctl::sim

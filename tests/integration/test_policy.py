@@ -12,14 +12,6 @@ class ObjectsOfThePolicy(unittest.TestCase):
         cls.daemon = Daemon({}, bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
 
-    def test_they_are_refused_with_where_pools_come_from_instead(self):
-        for path, body in (("pools", '{"name": "infer"}'), ("namespaces", '{"name": "team-a"}'),
-                           ("quotas", '{"namespace": "team-a", "gpu": 1}'), ("queues", '{"name": "llm"}')):
-            status, answer = self.daemon.rest("POST", f"/api/v1/{path}", body, content_type="application/json")
-            self.assertEqual(status, 501, answer)
-            self.assertEqual(answer["error"], "NotSupportedHere")
-            self.assertIn("node labels", answer["message"])
-
     def test_reading_them_works(self):
         status, answer = self.daemon.rest("GET", "/api/v1/namespaces")
         self.assertEqual(status, 200)

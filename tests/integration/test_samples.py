@@ -10,7 +10,11 @@ from support import BINARIES, EXAMPLES, RUNNING_S, SHORT_LEASE, Daemon, Process,
 
 JOB_KINDS = ("training", "inference", "notebook", "compute")
 BROKEN = EXAMPLES / "broken"
-
+# Of the broken originals, the place of the fault and what it is.
+FAULTS = {"backtick.yaml": ("11:155", "backtick"), "create-body.json": ("2:84", "JSON has no comments"),
+          "elided.yaml": ("1:1", "environment is missing"), "tab-indent.yaml": ("5:1", "TAB")}
+# Samples of gpuctl itself, besides those of the product documents.
+OWN = ("gang-training.yaml", "elastic-training.yaml", "models-training.yaml", "topology-training.yaml")
 
 PLACE = "\nserver: {port: {port}}\njournal: {directory: {journal}}\n"
 
@@ -60,9 +64,7 @@ class Samples:
         self.daemon.gpuctl("delete", "job", sample.name, *flags, namespace=sample.namespace or self.namespace)
 
     def test_the_seven_are_all_here(self):
-        self.assertEqual(sorted(sample.kind for sample in samples()
-                                if sample.file.name not in ("gang-training.yaml", "elastic-training.yaml", "models-training.yaml",
-                                                            "topology-training.yaml")),
+        self.assertEqual(sorted(sample.kind for sample in samples() if sample.file.name not in OWN),
                          ["compute", "inference", "inference", "notebook", "notebook", "training", "training"])
 
     def test_each_goes_from_create_to_running_is_followed_and_deleted(self):
@@ -77,6 +79,51 @@ class Samples:
                 self.assertIn(sample.name, described)
                 self.delete(sample)
                 self.gone(sample)
+
+    def apply(self, sample, *flags, text=None, check=True):
+        """Of the sample, or of another text for it."""
+        return self.daemon.gpuctl("apply", "-f", "-", *flags, namespace=self.namespace, check=check, stdin=text or sample.file.read_text())
+
+    def detail(self, sample):
+        return self.daemon.get(f"/api/v1/jobs/{sample.name}?namespace={sample.namespace or self.namespace}")
+
+    def all_run(self, chosen):
+        for sample in chosen:
+            wait_for(lambda: self.detail(sample)["status"] == "Running", RUNNING_S,
+                     lambda: f"{sample.name} Running; it is {self.row(sample)}", every_s=0.2)
+
+    def test_the_seven_are_applied_paused_resumed_and_deleted(self):
+        chosen = [sample for sample in samples() if sample.file.name not in OWN]
+        self.create(*chosen)
+        self.all_run(chosen)
+        for sample in chosen:
+            with self.subTest(sample=sample.file.name):
+                text, uid = sample.file.read_text(), self.detail(sample)["uid"]
+                self.assertIn("unchanged", self.apply(sample).stdout)
+                described = re.sub(r"(?m)^  description:.*$", "  description: changed", text)
+                self.assertIn("updated (job.description)", self.apply(sample, text=described).stdout)
+                self.assertEqual(self.detail(sample)["uid"], uid)
+                # The pods of a Job cannot change, nor can the kind of any.
+                wrong, field = (re.sub(r"(?m)^  image:.*$", "  image: example/another:1", described), "environment.image") \
+                    if sample.kind == "training" else (re.sub(r"(?m)^kind:.*$", "kind: training", described), "kind")
+                refused = self.apply(sample, text=re.sub(r"(?m)^service:\n(  .*\n)+", "", wrong) if field == "kind" else wrong, check=False)
+                self.assertEqual(refused.returncode, 4, refused.stderr)
+                self.assertIn(field, refused.stderr)
+                self.assertEqual(self.detail(sample)["uid"], uid)
+        self.all_run(chosen)
+        for verb in ("pause", "resume"):
+            for sample in chosen:
+                self.daemon.gpuctl(verb, sample.name, namespace=sample.namespace or self.namespace)
+            if verb == "pause":
+                for sample in chosen:
+                    self.assertTrue(self.detail(sample)["pause"], sample.name)
+                    wait_for(lambda: not self.detail(sample)["pods"], RUNNING_S, f"the pods of {sample.name} are gone", every_s=0.2)
+        self.all_run(chosen)
+        for sample in chosen:
+            self.assertFalse(self.detail(sample)["pause"], sample.name)
+            self.delete(sample, "--force")
+        for sample in chosen:
+            self.gone(sample)
 
     def follow(self, sample):
         """`gpuctl logs -f` prints lines while the job runs; ended by us."""
@@ -127,6 +174,8 @@ class Samples:
                 self.assertNotEqual(answer.returncode, 0, answer.stdout)
                 self.assertIn(file.name, answer.stderr)
                 self.assertNotIn("terminate called", answer.stderr)
+                for words in FAULTS.get(file.name, ()):
+                    self.assertIn(words, answer.stderr)
 
 
 class SamplesEmbedded(Samples, unittest.TestCase):

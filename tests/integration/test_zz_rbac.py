@@ -3,6 +3,7 @@
 Runs last, on the audit logs that all other tests on shared clusters have written; by itself it runs a short
 tour through everything first."""
 
+import json
 import os
 import pathlib
 import time
@@ -106,6 +107,28 @@ class Rights(unittest.TestCase):
         except AssertionError:  # it does not lead now
             return False
 
+    def change_the_policy(self):
+        """A pool, a queue, a quota and a namespace: made, changed, deleted, and the status of the first two."""
+        pool, space, theirs = unique("tour"), unique("tour-team"), self.bed.create_namespace(unique("tour-theirs"), managed=False)
+        self.addCleanup(self.bed.api, "DELETE", f"/apis/runwhere.ai/v1/computepools/{pool}")
+
+        def changed(method, path, body=None):
+            status, answer = self.daemon.rest(method, f"/api/v1/{path}", body and json.dumps(body), content_type="application/json")
+            self.assertIn(status, (200, 201), answer)
+
+        changed("POST", "pools", {"name": pool})
+        changed("POST", "queues", {"pool": pool, "name": "q"})
+        changed("POST", "quotas", {"name": "q", "namespace": space, "gpu": 1})
+        changed("POST", "namespaces", {"name": theirs})  # which exists: it is labelled
+        for resource, name in (("computepools", pool), ("queues", f"{pool}.q")):
+            wait_for(lambda resource=resource, name=name: self.bed.get(f"/apis/runwhere.ai/v1/{resource}/{name}").get("status"), RUNNING_S,
+                     f"the status of {name}", every_s=0.2)
+        changed("PUT", f"pools/{pool}", {"description": "tour"})
+        changed("PUT", f"queues/q?pool={pool}", {"weight": 2})
+        changed("PUT", f"quotas/{space}", {"gpu": 2})
+        for path in (f"queues/q?pool={pool}", f"pools/{pool}", f"quotas/{space}", f"namespaces/{space}", f"namespaces/{theirs}"):
+            changed("DELETE", path)
+
     def test_a_tour_through_everything(self):
         """What the other tests may have left out when this file runs by itself."""
         create_pod(self.bed, self.namespace, pod("huge", gpus=99))
@@ -116,6 +139,7 @@ class Rights(unittest.TestCase):
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
         delete_namespace_pods(self.bed, self.namespace)
         self.let_one_make_room_for_another()
+        self.change_the_policy()
         volume = create_volume(self.bed, self.namespace, "tour-notebook-data")
         self.addCleanup(self.bed.api, "DELETE", f"/api/v1/persistentvolumes/{volume}")
         wait_for(self.label_and_unlabel, RUNNING_S, "a label is set and deleted by a gpuctld that leads")

@@ -73,12 +73,12 @@ class Testbed:
     """One cluster. Threads may share it; start and stop belong to one thread."""
 
     def __init__(self, folder=None, kwok=True, controllers=True, throughput=False, audit=True, rbac=True,
-                 fsync=False, detached=False):
+                 fsync=False, detached=False, kinds=True):
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctl-testbed-"))
         self._temporary = folder is None
         self.with_kwok, self.with_controllers = kwok, controllers
         self.throughput, self.audit, self.fsync, self.detached = throughput, audit, fsync, detached
-        self.with_rbac = rbac
+        self.with_rbac, self.with_kinds = rbac, kinds
         self.processes = {}
         self.port = free_port()
         self._etcd_port, self._etcd_peer_port, self._kwok_port = free_port(), free_port(), free_port()
@@ -298,6 +298,15 @@ class Testbed:
         rbac = REPOSITORY / "config" / "rbac.yaml"
         if self.with_rbac and rbac.exists():
             self.kubectl("apply", "-f", str(rbac))
+        if self.with_rbac and self.with_kinds:
+            self.apply_kinds()
+
+    def apply_kinds(self):
+        """config/crds.yaml, until the API server serves what it defines."""
+        self.kubectl("apply", "-f", str(REPOSITORY / "config" / "crds.yaml"))
+        for resource in ("computepools", "queues"):
+            wait_for(lambda resource=resource: self.api("GET", f"/apis/runwhere.ai/v1/{resource}")[0] == 200, READY_DEADLINE_S,
+                     f"{resource} are served")
 
     # --- use ---
 

@@ -208,7 +208,9 @@ bool Field::is_map() const {
 bool Field::is_list() const {
     if (value_ == nullptr) return false;
     if (value_->is_array()) return true;
-    error(dotted(pointer_) + " must be a list, not " + kind_of(*value_));
+    error(dotted(pointer_) + " must be a list, not " + kind_of(*value_) +
+          (value_->is_object() ? "; write [a, b], or each element on a line of its own after \"- \""
+                               : ""));
     return false;
 }
 

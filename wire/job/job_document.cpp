@@ -53,10 +53,11 @@ Error unsupported(const Document& document, const std::string& kind) {
                      " with an apiVersion is a Kubernetes object, not a job document; send it to "
                      "Kubernetes, with schedulerName gpuctl if gpuctl should place its pods");
     }
-    const std::string nearest =
-        nearest_name(kind, {"training", "inference", "notebook", "compute"});
+    const std::string nearest = nearest_name(kind, {"training", "inference", "notebook", "compute",
+                                                    "pool", "quota", "queue", "namespace"});
     return error("unknown kind \"" + kind.substr(0, 60) + "\"; " +
-                 (nearest.empty() ? "jobs are training, inference, notebook or compute"
+                 (nearest.empty() ? "jobs are training, inference, notebook or compute; other "
+                                    "documents are pool, quota, queue or namespace"
                                   : "did you mean " + nearest + "?"));
 }
 

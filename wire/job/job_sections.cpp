@@ -35,7 +35,15 @@ std::string checked_label(const Field& field, const char* name) {
     return *text;
 }
 
+// Reported, where a list or a map is given instead of a number or a text.
+bool is_structure(const Field& field, const char* wanted) {
+    if (!field || field.json().is_primitive()) return false;
+    field.error(std::string{wanted} + ", not " + kind_of(field.json()));
+    return true;
+}
+
 void read_cpu(JobReader& reader, const Field& field) {
+    if (is_structure(field, "resources.cpu must be cores (8, 0.5) or millicores (500m)")) return;
     const auto text = field.word();
     if (!text) return;
     const auto cpu = parse_cpu(*text);
@@ -66,6 +74,7 @@ std::string meant_bytes(const std::string& text) {
 }
 
 void read_memory(JobReader& reader, const Field& field) {
+    if (is_structure(field, "resources.memory must be a quantity such as 32Gi")) return;
     const auto text = field.word();
     if (!text) return;
     const auto memory = read_bytes(*text);
@@ -74,7 +83,10 @@ void read_memory(JobReader& reader, const Field& field) {
                     "\"" + meant_bytes(*text));
     } else if (memory->value() < kMemoryBytesMin) {
         field.error("resources.memory is " + std::to_string(memory->value()) +
-                    " bytes, less than 1Mi; is a unit such as Gi missing?");
+                    " bytes, less than 1Mi; is a unit such as Gi missing" +
+                    (text->find_first_not_of("0123456789") == std::string::npos
+                         ? ", as in " + *text + "Gi?"
+                         : "?"));
     } else if (memory->value() > kMemoryBytesMax) {
         field.error("resources.memory must be at most 1Pi, not " + *text);
     } else {

@@ -63,15 +63,17 @@ aio::Task<net::HttpResponse> add_node_to_pool(Services& services, Call call) {
         co_return json_reply(
             200, pool_reply(name, pool, "node " + name + " is in pool " + pool + " already"));
     }
+    const PoolId known = state.tree.find_pool(pool);
+    const bool is_new = !known.exists() || !state.tree.pool_exists(known);
     if (before != kDefaultPool && !wanted->moves) {
+        const std::string warned =
+            is_new ? " (pool " + pool + " does not exist yet; it would be made)" : "";
         co_return problem_reply(
             make_error(ErrorCode::Conflict, "add node " + name + " to pool " + pool +
                                                 ": it is in pool " + before +
-                                                "; move it with --move (move: true)"),
+                                                "; move it with --move (move: true)" + warned),
             call);
     }
-    const PoolId known = state.tree.find_pool(pool);
-    const bool is_new = !known.exists() || !state.tree.pool_exists(known);
     const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
     const Result<bool> moved = co_await move_named_node(*services.policy, name, pool, deadline);
     if (!moved) co_return problem_reply(with_cause(services, moved.error()), call);

@@ -26,6 +26,7 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call);
 aio::Task<net::HttpResponse> get_job(Services& services, Call call);
 aio::Task<net::HttpResponse> explain(Services& services, Call call);
 aio::Task<net::HttpResponse> create_job(Services& services, Call call);
+aio::Task<net::HttpResponse> create_jobs(Services& services, Call call);
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 
 // change.cpp, pause.cpp

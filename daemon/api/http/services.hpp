@@ -23,6 +23,7 @@
 namespace gpuctl::api {
 
 class PolicyLayers;
+class SessionTable;
 
 struct ApiSettings {
     std::size_t body_bytes_max = 1u << 20;
@@ -55,9 +56,9 @@ struct Services {
     aio::Worker& trials;     // runs the trials
     // Checked by the trials, which then end early.
     std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
-    StaticFiles static_files{};      // none without server.uiDirectory
-    PolicyLayers* policy = nullptr;  // never null while requests are answered
-    int sessions_open = 0;           // sessions.cpp
+    StaticFiles static_files{};        // none without server.uiDirectory
+    PolicyLayers* policy = nullptr;    // never null while requests are answered
+    SessionTable* sessions = nullptr;  // the same
 };
 
 }  // namespace gpuctl::api

@@ -114,7 +114,7 @@ std::optional<Error> refusal_of(Services& services, const Wanted& wanted) {
         return error;
     }
     if (const auto never = preflight(services.engine.state(), wanted.body.job.spec))
-        return wording::error_of(*never);
+        return with_place(wording::error_of(*never), wanted.body, services.engine.state());
     // A change that makes no more pods is possible in a namespace that has too many.
     const JobSpec& spec = wanted.body.job.spec;
     if (pods_stated(spec) <= pods_stated(wanted.before.spec)) return std::nullopt;
@@ -172,7 +172,9 @@ Result<std::string> patched(const JobSpec& before, const nlohmann::json& body) {
                     ErrorCode::ImmutableField,
                     "scale job " + to_string(before.key) + ": a " +
                         std::string{to_string(before.kind)} +
-                        " job has no replicas; only inference and compute jobs can be scaled");
+                        " job has no replicas; only inference and compute jobs can be scaled. "
+                        "To give it other GPUs, CPU or memory, change its file and run `gpuctl "
+                        "apply -f FILE --recreate`: its pods start again");
             document["service"]["replicas"] = value;
         } else if (name == "image") {
             document["environment"]["image"] = value;

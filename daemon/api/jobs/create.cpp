@@ -1,7 +1,9 @@
-// POST /api/v1/jobs: exactly one job per request.
+// POST /api/v1/jobs: exactly one job per request. POST /api/v1/jobs/batch: several, each by itself,
+// in the order of the request.
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/cluster/node_requests.hpp"
 #include "daemon/api/http/handlers.hpp"
 #include "daemon/api/http/readiness.hpp"
 #include "daemon/api/http/reply.hpp"
@@ -18,6 +20,7 @@ namespace gpuctl::api {
 namespace {
 
 constexpr std::size_t kIdempotencyKeyBytesMax = 128;
+constexpr std::size_t kBatchJobsMax = 100;
 
 Json created_json(const JobRecord& job, const std::string& message) {
     const JobSpec& spec = job.spec;
@@ -138,6 +141,41 @@ std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& c
                          call);
 }
 
+// The documents of a batch.
+Result<std::vector<std::string>> texts_of(const Call& call) {
+    const Result<JsonBody> body = object_of(call, {"yamlContents"});
+    if (!body) return body.error();
+    const auto found = body->object.find("yamlContents");
+    if (found == body->object.end() || !found->is_array() || found->empty() ||
+        found->size() > kBatchJobsMax) {
+        return make_error(ErrorCode::ValidationFailed,
+                          "the body needs \"yamlContents\", a list of 1 to " +
+                              std::to_string(kBatchJobsMax) + " strings, a job in each");
+    }
+    std::vector<std::string> texts;
+    for (const Json& text : *found) {
+        if (!text.is_string()) {
+            return make_error(ErrorCode::ValidationFailed,
+                              "yamlContents[" + std::to_string(texts.size()) +
+                                  "] must be a string, the YAML of a job");
+        }
+        texts.push_back(text.get<std::string>());
+    }
+    return texts;
+}
+
+// The request that creates this job alone. An idempotency key is one of each job.
+Call call_for(const Call& call, std::string text, std::size_t index) {
+    Call one = call;
+    one.request.body = std::move(text);
+    one.request.fields.set("Content-Type", "application/yaml");
+    const std::string key{call.request.fields.get("Idempotency-Key")};
+    if (!key.empty()) {
+        one.request.fields.set("Idempotency-Key", key + "/" + std::to_string(index));
+    }
+    return one;
+}
+
 bool is_plain_text(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
@@ -156,7 +194,8 @@ aio::Task<net::HttpResponse> store_job(Services& services, Call call, JobBody re
         co_await check_namespace(services, std::move(doing), std::move(namespace_name));
     if (!allowed) co_return problem_reply(allowed.error(), call, warnings);
     if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
-        co_return problem_reply(*unplaceable, call);
+        co_return problem_reply(with_place(std::move(*unplaceable), read, services.engine.state()),
+                                call, warnings);
     }
     if (std::optional<std::string> tight = head_room_warning(services.engine.state(), job.spec)) {
         warnings.push_back({{.pointer = "/resources"}, std::move(*tight)});
@@ -210,6 +249,44 @@ aio::Task<net::HttpResponse> create_job(Services& services, Call call) {
         services.idempotency.released(key);  // nothing was created: the key is free again
     }
     co_return response;
+}
+
+aio::Task<net::HttpResponse> create_jobs(Services& services, Call call) {
+    Result<std::vector<std::string>> texts = texts_of(call);
+    if (!texts) co_return problem_reply(texts.error(), call);
+    Json success = Json::array();
+    Json failed = Json::array();
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    for (std::size_t index = 0; index < texts->size(); ++index) {
+        if (deadline.passed()) {
+            failed.push_back({{"index", index},
+                              {"error", to_string(ErrorCode::Timeout)},
+                              {"message",
+                               "the jobs before it took all of the time of the request; send "
+                               "the rest again"}});
+            continue;
+        }
+        Call one = call_for(call, std::move((*texts)[index]), index);
+        const net::HttpResponse response = co_await create_job(services, std::move(one));
+        Json answer = Json::parse(response.body, nullptr, false);
+        if (response.status < 300) {
+            success.push_back(std::move(answer));
+            continue;
+        }
+        Json entry = Json::object();
+        entry["index"] = index;
+        for (const char* member : {"error", "message", "errors"}) {
+            if (answer.contains(member)) entry[member] = std::move(answer[member]);
+        }
+        failed.push_back(std::move(entry));
+    }
+    const int status = success.empty() ? 200 : 201;
+    Json body = Json::object();
+    body["message"] = std::to_string(success.size()) + " of " + std::to_string(texts->size()) +
+                      " jobs were accepted";
+    body["success"] = std::move(success);
+    body["failed"] = std::move(failed);
+    co_return json_reply(status, body);
 }
 
 }  // namespace gpuctl::api

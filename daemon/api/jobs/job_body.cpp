@@ -128,6 +128,7 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     JobRecord& job = body.job;
     job.spec = std::move(decoded->spec);
     job.source = std::move(incoming.source);
+    body.document = std::move(incoming.document);
     job.submitted_at = Instant{aio::Loop::wall_ms()};
     job.uid = aio::time_ordered_uuid(job.submitted_at.ms());
     return body;
@@ -139,6 +140,46 @@ Result<JobBody> read_job(Services& services, const Call& call, std::vector<Detai
     Result<Incoming> incoming = read_body(call);
     if (!incoming) return incoming.error();
     return decode(services, call, *incoming, warnings);
+}
+
+Error with_place(Error error, const JobBody& body, const ClusterState& state) {
+    if (!error.details.empty()) return error;
+    const JobSpec& spec = body.job.spec;
+    const auto at = [&](const char* pointer, std::string message, const std::string& nearest) {
+        if (!nearest.empty()) message += "; did you mean " + nearest + "?";
+        error.details.push_back({body.document.place_of(pointer), std::move(message)});
+    };
+    const PoolId pool = state.tree.find_pool(spec.pool.empty() ? kDefaultPool : spec.pool);
+    std::vector<std::string> names;
+    switch (error.code) {
+        case ErrorCode::PoolNotFound:
+            for (const auto& [name, id] : state.tree.pools_by_name()) {
+                if (state.tree.pool_exists(id)) names.push_back(name);
+            }
+            at("/resources/pool", "resources.pool " + spec.pool + " does not exist",
+               wire::nearest_name(spec.pool, names));
+            break;
+        case ErrorCode::PoolEmpty:
+            at("/resources/pool", "resources.pool has no nodes", "");
+            break;
+        case ErrorCode::QueueNotFound:
+            for (const QueueId id : state.pool(pool).queues) {
+                if (state.queue(id).children.empty()) names.push_back(state.queue(id).name);
+            }
+            at("/job/queue", "job.queue " + spec.queue + " takes no jobs",
+               wire::nearest_name(spec.queue, names));
+            break;
+        case ErrorCode::JobExists:
+            at("/job/name", "job.name " + spec.key.name + " is taken", "");
+            break;
+        case ErrorCode::NeverFits:
+        case ErrorCode::QuotaExceeded:
+            at("/resources", "resources can never be met as they are", "");
+            break;
+        default:
+            break;
+    }
+    return error;
 }
 
 Result<std::uint64_t> read_revision(std::string_view text) {

@@ -6,11 +6,13 @@
 #include "daemon/api/http/routes.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "scheduler/model/job/job_spec.hpp"
+#include "wire/job/document.hpp"
 
 namespace gpuctl::api {
 
 struct JobBody {
-    JobRecord job;  // with a new uid and the text as sent
+    JobRecord job;            // with a new uid and the text as sent
+    wire::Document document;  // with the places of its keys
     bool dry_run = false;
     bool recreate = false;       // only of a change
     std::uint64_t revision = 0;  // likewise: of the job as the client read it; 0: any
@@ -22,6 +24,10 @@ Result<JobBody> read_job(Services& services, const Call& call, std::vector<Detai
 
 // "resourceVersion" of a request: the revision of a job, as its detail shows it.
 Result<std::uint64_t> read_revision(std::string_view text);
+
+// A refusal of the job by what exists in the cluster, with the place of the key that it is about
+// and the nearest name that exists.
+Error with_place(Error error, const JobBody& body, const ClusterState& state);
 
 Json warnings_json(const std::vector<Detail>& warnings);
 

@@ -38,6 +38,12 @@ std::string nodes_of(const ClusterState& state, const JobEntry& entry) {
     return text.empty() ? std::string{kNotAvailable} : text;
 }
 
+// Of a pod that holds GPUs of a node: the node's model.
+std::string model_of_node(const ClusterState& state, const PodRow& pod) {
+    const bool has_gpus = gpus_total(pod.facts.request) > GpuMilli{};
+    return has_gpus && pod.node.exists() ? state.node(pod.node).facts.gpu_model : std::string{};
+}
+
 void append_models(const std::string& first, const std::vector<std::string>& next,
                    std::string& out) {
     out += first;
@@ -68,6 +74,23 @@ std::string gpu_type_of(const ClusterState& state, const JobEntry& entry) {
         const PlacementRules& rules = state.pod(job.pods.front()).facts.rules;
         append_models(rules.gpu_model, rules.gpu_models_next, text);
     }
+    return text;
+}
+
+std::string shown_gpu_type(const ClusterState& state, const JobEntry& entry) {
+    constexpr std::size_t kModelsMax = 4;
+    std::string requested = gpu_type_of(state, entry);
+    if (!requested.empty() || entry.summary != nullptr) return requested;
+    std::vector<std::string> models;
+    for (const PodId id : state.job(entry.job).pods) {
+        std::string model = model_of_node(state, state.pod(id));
+        const bool is_known = std::find(models.begin(), models.end(), model) != models.end();
+        if (model.empty() || is_known) continue;
+        models.push_back(std::move(model));
+        if (models.size() == kModelsMax) break;
+    }
+    std::string text;
+    append_models("", models, text);
     return text;
 }
 
@@ -112,14 +135,15 @@ std::string_view JobRows::reason_of(const JobEntry& entry) {
                                                                     : to_string(reason);
 }
 
-void JobRows::add_common(const JobEntry& entry, GpuMilli gpus, wire::JsonObject& object) {
+void JobRows::add_common(const JobEntry& entry, GpuMilli gpus, std::string gpu_type,
+                         wire::JsonObject& object) {
     const ClusterState& state = listing_.state();
     const ListingNames& names = listing_.names();
     object.text("pool", names.names.name(entry.pool))
         .text("queue", names.names.name(entry.queue))
         .text("priority", priority_of(state, entry))
         .gpus("gpu", gpus)
-        .text("gpuType", gpu_type_of(state, entry));
+        .text("gpuType", gpu_type);
 }
 
 void JobRows::add_turn(const JobEntry& entry, std::string_view reason, wire::JsonObject& object) {
@@ -145,7 +169,7 @@ void JobRows::add_members(const JobEntry& entry, const RowStatus& status,
         .text("ready", status.ready)
         .text("node", nodes_of(listing_.state(), entry))
         .text("ip", kNotAvailable);
-    add_common(entry, entry.gpus_per_pod, object);
+    add_common(entry, entry.gpus_per_pod, shown_gpu_type(listing_.state(), entry), object);
     add_turn(entry, status.reason, object);
     object.time("createdAt", submitted_at)
         .time("startedAt", entry.started_at)
@@ -184,7 +208,9 @@ void JobRows::add_pod(const JobEntry& entry, const PodRow& pod) {
         .text("ready", ready_of(pod))
         .text("node", node.empty() ? kNotAvailable : node)
         .text("ip", pod.facts.address.empty() ? kNotAvailable : pod.facts.address);
-    add_common(entry, gpus_total(pod.facts.request), object);
+    std::string model = model_of_node(listing_.state(), pod);
+    if (model.empty()) model = gpu_type_of(listing_.state(), entry);
+    add_common(entry, gpus_total(pod.facts.request), std::move(model), object);
     if (node.empty()) {
         add_turn(entry, reason_of(entry), object);
     } else {  // other pods of its job may wait

@@ -39,7 +39,8 @@ private:
     void add_foreign_pod(const PodRow& pod);
     [[nodiscard]] std::string_view reason_of(const JobEntry& entry);
     void add_rows(const JobIndex::Rows& rows, const JobSelection& selection);
-    void add_common(const JobEntry& entry, GpuMilli gpus, wire::JsonObject& object);
+    void add_common(const JobEntry& entry, GpuMilli gpus, std::string gpu_type,
+                    wire::JsonObject& object);
     static void add_no_turn(wire::JsonObject& object);
     void add_removed(const JobSelection& selection, std::string& out) const;
     void add_turn(const JobEntry& entry, std::string_view reason, wire::JsonObject& object);
@@ -58,6 +59,8 @@ std::vector<PodId> foreign_pods(const ClusterState& state, const JobSelection& s
 std::string ready_of(const ClusterState& state, const JobEntry& entry);
 // "H100,A100": the preferred one first.
 std::string gpu_type_of(const ClusterState& state, const JobEntry& entry);
+// The same; of a job that requests no model, the models of the nodes of its pods.
+std::string shown_gpu_type(const ClusterState& state, const JobEntry& entry);
 // "low", or a number for a job that was not submitted here.
 std::string priority_of(const ClusterState& state, const JobEntry& entry);
 // Null when there is no estimate; single members are null when unknown.

@@ -126,7 +126,7 @@ Json queue_json(const QueueView& queue) {
     };
     body["name"] = queue.name;
     body["path"] = queue.path;
-    body["parent"] = queue.parent.empty() ? Json{} : Json{queue.parent};
+    body["parent"] = queue.parent.empty() ? Json{} : Json(queue.parent);
     body["depth"] = queue.depth;
     body["hasChildren"] = queue.holds_queues;
     body["declared"] = queue.is_declared;

@@ -9,20 +9,7 @@
 
 namespace gpuctl::api {
 
-struct PolicyLayers::Draft {
-    std::map<PolicyKey, PolicyObject> objects;  // as they will be
-    PolicyObjectsChanged event;
-    std::vector<PolicyOutcome> outcomes;
-    Instant now;
-};
-
 namespace {
-
-ports::NodeMemberships memberships(const config::MergedPolicy& merged) {
-    ports::NodeMemberships all;
-    for (const auto& [node, of] : merged.nodes) all[node] = {of.pool, of.gpu_model};
-    return all;
-}
 
 std::string list_of(const std::vector<std::string>& names) {
     constexpr std::size_t kShown = 20;
@@ -84,11 +71,12 @@ Error not_found(const PolicyKey& key) {
                           "; `gpuctl get " + list + "` lists them");
 }
 
-const std::map<PolicyKey, PolicyObject>& PolicyLayers::objects() const {
+const PolicyLayers::Objects& PolicyLayers::objects() const {
     return engine_.engine().state().policy_objects.by_key();
 }
 
 const PolicyObject* PolicyLayers::find(const PolicyKey& key) const {
+    if (file_.places.contains(key)) return nullptr;  // another client's; the file's is used
     return engine_.engine().state().policy_objects.find(key);
 }
 
@@ -100,8 +88,12 @@ std::string PolicyLayers::source_of(const PolicyKey& key) const {
 }
 
 Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
-                                             const std::map<PolicyKey, PolicyObject>& objects) {
-    Result<config::MergedPolicy> merged = config::merge_layers(file, objects);
+                                             const std::map<PolicyKey, PolicyObject>& objects,
+                                             bool has_other_writers) {
+    Result<config::MergedPolicy> merged =
+        has_other_writers
+            ? config::merge_layers(file, config::usable_objects(file, objects).objects)
+            : config::merge_layers(file, objects);
     if (merged) return merged;
     return make_error(
         ErrorCode::InvalidConfiguration,
@@ -110,11 +102,17 @@ Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
 
 // A change that is being stored counts: its policy is on its way to the engine.
 Result<config::MergedPolicy> PolicyLayers::merge(const config::FileLayer& file) const {
-    return merge_with_file(file, in_flight_ ? *in_flight_ : objects());
+    const Objects& known = reported_ ? *reported_ : objects();
+    return merge_with_file(file, in_flight_ ? *in_flight_ : known, store_.has_other_writers());
 }
 
 void PolicyLayers::commit(config::FileLayer file, config::MergedPolicy merged) {
     file_ = std::move(file);
+    const Objects& known = reported_ ? *reported_ : objects();
+    if (store_.has_other_writers()) {
+        problems_ = config::usable_objects(file_, known).problems;
+        policy_ = merged.policy;
+    }
     const ports::NodeMemberships nodes = memberships(merged);
     engine_.change_policy(std::move(merged.policy));
     store_.assign(nodes);
@@ -145,14 +143,14 @@ aio::Task<Result<std::vector<PolicyOutcome>>> PolicyLayers::change(PolicyRequest
 
 aio::Task<Result<std::vector<PolicyOutcome>>> PolicyLayers::change_now(PolicyRequest request,
                                                                        aio::Deadline deadline) {
-    if (std::optional<Error> refused = store_.refusal()) co_return *refused;
+    if (std::optional<Error> refused = refusal(request)) co_return *refused;
     if (std::optional<Error> refused = engine_.refusal()) co_return *refused;
     Draft draft;
     draft.objects = objects();
     draft.now = Instant{aio::Loop::wall_ms()};
     if (Result<void> removed = remove(request, draft); !removed) co_return removed.error();
     if (Result<void> added = put(request, draft); !added) co_return added.error();
-    Result<config::MergedPolicy> merged = config::merge_layers(file_, draft.objects);
+    Result<config::MergedPolicy> merged = merge_draft(draft);
     if (!merged) co_return merged.error();
     if (Result<void> known = check_nodes(*merged, request, draft); !known) co_return known.error();
     const bool is_nothing = draft.event.put.empty() && draft.event.gone.empty();
@@ -217,7 +215,7 @@ Result<void> PolicyLayers::put_one(const config::ObjectDraft& wanted, const Poli
                           "change " + config::in_words(wanted.key) +
                               ": another request changed it meanwhile; read it and try again");
     }
-    if (object.document == wanted.document) {
+    if (config::says_the_same(object.document, wanted.document)) {
         draft.outcomes.push_back({wanted.key, "unchanged", wanted.document, ""});
         return {};
     }

@@ -43,6 +43,9 @@ struct PolicyOutcome {
 
 class PolicyLayers {
 public:
+    using Objects = std::map<PolicyKey, PolicyObject>;
+    using Problems = std::map<PolicyKey, config::ObjectProblem>;
+
     // All outlive this.
     PolicyLayers(aio::Loop& loop, core::EngineLoop& engine, ports::PolicyStore& store)
         : engine_(engine), store_(store), free_(loop) {}
@@ -50,22 +53,34 @@ public:
     // Changes nothing; commit() makes it the engine's.
     Result<config::MergedPolicy> merge(const config::FileLayer& file) const;
     void commit(config::FileLayer file, config::MergedPolicy merged);
+    // All objects, as a cluster with other writers reports them: the policy follows from those that
+    // can be used.
+    void use(Objects reported);
+    // Why objects that other clients wrote are not used as they are.
+    [[nodiscard]] const Problems& problems() const { return problems_; }
 
     // All or nothing.
     aio::Task<Result<std::vector<PolicyOutcome>>> change(PolicyRequest request,
                                                          aio::Deadline deadline);
 
     [[nodiscard]] const config::FileLayer& file() const { return file_; }
-    [[nodiscard]] const std::map<PolicyKey, PolicyObject>& objects() const;
+    [[nodiscard]] const Objects& objects() const;
     [[nodiscard]] const PolicyObject* find(const PolicyKey& key) const;
     // "file", "api", "crd"; "" for what neither has.
     [[nodiscard]] std::string source_of(const PolicyKey& key) const;
 
 private:
-    struct Draft;  // of a change
+    struct Draft {        // of a change
+        Objects objects;  // as they will be
+        PolicyObjectsChanged event;
+        std::vector<PolicyOutcome> outcomes;
+        Instant now;
+    };
 
     aio::Task<Result<std::vector<PolicyOutcome>>> change_now(PolicyRequest request,
                                                              aio::Deadline deadline);
+    [[nodiscard]] std::optional<Error> refusal(const PolicyRequest& request) const;
+    [[nodiscard]] Result<config::MergedPolicy> merge_draft(const Draft& draft) const;
     Result<void> put(const PolicyRequest& request, Draft& draft) const;
     Result<void> put_one(const config::ObjectDraft& wanted, const PolicyRequest& request,
                          Draft& draft) const;
@@ -83,12 +98,19 @@ private:
     config::FileLayer file_;
     aio::Signal free_;
     bool is_busy_ = false;
-    std::optional<std::map<PolicyKey, PolicyObject>> in_flight_;  // as they will be
+    std::optional<Objects> in_flight_;  // as they will be
+    std::optional<Objects> reported_;   // as a cluster reported them last
+    Problems problems_;
+    std::optional<Policy> policy_;  // that follows from the reported objects
 };
 
-// The policy of a file and of stored objects. InvalidConfiguration: they do not go together.
+// The policy of a file and of stored objects. InvalidConfiguration: they do not go together, which
+// with objects of other clients leaves them out instead.
 Result<config::MergedPolicy> merge_with_file(const config::FileLayer& file,
-                                             const std::map<PolicyKey, PolicyObject>& objects);
+                                             const std::map<PolicyKey, PolicyObject>& objects,
+                                             bool has_other_writers);
+
+ports::NodeMemberships memberships(const config::MergedPolicy& merged);
 
 // PoolNotFound, QuotaNotFound ...
 Error not_found(const PolicyKey& key);

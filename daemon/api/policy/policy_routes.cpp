@@ -116,6 +116,12 @@ PolicyKey queue_key(const Call& call) {
                                    "/" + call.parameters.at(0)};
 }
 
+net::HttpResponse queue_reply(Services& services, const QueueView& queue) {
+    Json body = queue_json(queue);
+    add_queue_object(*services.policy, body);
+    return json_reply(200, body);
+}
+
 net::HttpResponse no_quota(const Call& call, const std::string& name) {
     return problem_reply(not_found({PolicyKind::quota, name}), call);
 }
@@ -180,6 +186,13 @@ aio::Task<net::HttpResponse> delete_quota(Services& services, Call call) {
         body["deleted"].push_back({{"namespace", one.value("namespace", "")}});
     }
     body["failed"] = Json::array();
+    if (body["deleted"].size() > 1) {
+        std::string names;
+        for (const Json& one : body["deleted"]) {
+            names += (names.empty() ? "" : ", ") + one.value("namespace", "");
+        }
+        body["message"] = "the quotas of namespaces " + names + " deleted";
+    }
     co_return json_reply(200, body);
 }
 
@@ -242,13 +255,24 @@ net::HttpResponse get_quota(Services& services, const Call& call) {
 
 net::HttpResponse get_queue(Services& services, const Call& call) {
     const PolicyKey key = queue_key(call);
-    for (const QueueView& queue : list_queues(services.engine.listing())) {
-        if (queue.pool + "/" + queue.name != key.name) continue;
-        Json body = queue_json(queue);
-        add_queue_object(*services.policy, body);
-        return json_reply(200, body);
+    const bool is_of_any_pool = call.query("pool").empty();
+    std::vector<const QueueView*> others;  // of that name, in pools that were not asked for
+    const auto queues = list_queues(services.engine.listing());
+    for (const QueueView& queue : queues) {
+        if (queue.name != call.parameters.at(0)) continue;
+        if (queue.pool + "/" + queue.name == key.name) return queue_reply(services, queue);
+        others.push_back(&queue);
     }
-    return problem_reply(not_found(key), call);
+    // A name that only one pool has needs no pool.
+    if (is_of_any_pool && others.size() == 1) return queue_reply(services, *others.front());
+    Error missing = not_found(key);
+    std::string pools;
+    for (const QueueView* queue : others) pools += (pools.empty() ? "" : ", ") + queue->pool;
+    if (!pools.empty()) {
+        missing.message += "; other pools have a queue of that name: " + pools +
+                           " (name one with --pool, or POOL/NAME)";
+    }
+    return problem_reply(missing, call);
 }
 
 net::HttpResponse list_namespaces_page(Services& services, const Call& call) {

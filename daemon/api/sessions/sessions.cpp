@@ -7,13 +7,13 @@
 #include "daemon/api/http/reply.hpp"
 #include "daemon/api/logs/log_targets.hpp"
 #include "daemon/api/sessions/session_relay.hpp"
+#include "daemon/api/sessions/session_table.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "wire/session_frames.hpp"
 
 namespace gpuctl::api {
 namespace {
 
-constexpr int kSessionsMax = 64;
 constexpr std::size_t kCommandWordsMax = 256;
 constexpr std::chrono::seconds kOpenSession{30};
 
@@ -104,17 +104,47 @@ Result<ports::SessionRequest> find_session(Services& services, const Call& call)
     return request;
 }
 
-// Counted as long as it lives.
-class OpenSession {
-public:
-    explicit OpenSession(Services& services) : services_(services) { ++services_.sessions_open; }
-    ~OpenSession() { --services_.sessions_open; }
-    OpenSession(const OpenSession&) = delete;
-    OpenSession& operator=(const OpenSession&) = delete;
-
-private:
-    Services& services_;
+// What the cluster answers to the request for a session. It may outlive the request, which does not
+// wait for a node that never answers when gpuctld stops.
+struct Opening {
+    explicit Opening(aio::Loop& loop) : answered(loop) {}
+    aio::Signal answered;
+    std::optional<Result<std::unique_ptr<ports::SessionStream>>> stream;
 };
+
+aio::Task<void> open_in_cluster(ports::SessionSource& source, ports::SessionRequest request,
+                                std::shared_ptr<Opening> opening) {
+    const aio::Deadline deadline = aio::Deadline::in(kOpenSession);
+    Result<std::unique_ptr<ports::SessionStream>> stream =
+        co_await source.open(std::move(request), deadline);
+    opening->stream.emplace(std::move(stream));
+    opening->answered.notify_all();
+}
+
+struct NotOpened {
+    SessionFailure failure;
+    Error why;
+};
+
+// Until the cluster has answered, or gpuctld must end all sessions.
+aio::Task<std::optional<NotOpened>> await_opening(Services& services,
+                                                  std::shared_ptr<Opening> opening) {
+    while (!opening->stream) {
+        if (std::optional<Error> ends = must_end(services)) {
+            co_return NotOpened{SessionFailure::stopped, std::move(*ends)};
+        }
+        const aio::Deadline slice = aio::Deadline::in(services.sessions->limits().look_up);
+        const bool notified = co_await opening->answered.wait(slice);
+        const bool is_cancelled = !notified && !slice.passed();
+        if (is_cancelled && !opening->stream) {
+            co_return NotOpened{
+                SessionFailure::stopped,
+                make_error(ErrorCode::ShuttingDown, "the session was ended: gpuctld is stopping")};
+        }
+    }
+    if (*opening->stream) co_return std::nullopt;
+    co_return NotOpened{SessionFailure::not_opened, opening->stream->error()};
+}
 
 aio::Task<void> refuse_session(std::shared_ptr<net::WebSocket> socket, Error why) {
     std::string frame =
@@ -127,7 +157,10 @@ aio::Task<void> refuse_session(std::shared_ptr<net::WebSocket> socket, Error why
 
 }  // namespace
 
-Result<void> admit_session(Services& services, const Call& call) {
+namespace {
+
+Result<void> may_open(Services& services, const Call& call, SessionFailure& failure) {
+    failure = SessionFailure::refused;
     if (services.cluster.sessions() == nullptr) {
         return make_error(ErrorCode::NotSupportedHere,
                           "exec, attach, cp and port-forward are not available here: the pods of "
@@ -140,45 +173,63 @@ Result<void> admit_session(Services& services, const Call& call) {
     if (services.stopping) return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping");
     Result<ports::SessionRequest> request = find_session(services, call);
     if (!request) return request.error();
-    if (services.sessions_open >= kSessionsMax) {
-        return make_error(ErrorCode::TooManyRequests,
-                          "open a session with pod " + to_string(request->pod) + ": " +
-                              std::to_string(kSessionsMax) +
-                              " sessions are open already, which is the most; end one, or retry "
-                              "later");
-    }
+    failure = SessionFailure::limit;
+    std::optional<Error> full =
+        services.sessions->refusal(call.caller.name, to_string(request->pod));
+    if (full) return *full;
     return {};
+}
+
+}  // namespace
+
+Result<void> admit_session(Services& services, const Call& call) {
+    SessionFailure failure = SessionFailure::refused;
+    Result<void> may = may_open(services, call, failure);
+    if (!may) services.sessions->count_failed(kind_of(call), failure);
+    return may;
 }
 
 aio::Task<void> serve_session(Services& services, Call call,
                               std::unique_ptr<net::WebSocket> socket) {
-    const OpenSession counted{services};
+    const ports::SessionKind kind = kind_of(call);
+    SessionTable& table = *services.sessions;
     const std::shared_ptr<net::WebSocket> client = std::move(socket);
+    // Again: other sessions were admitted while the connection was upgraded.
+    Result<void> admitted = admit_session(services, call);
     Result<ports::SessionRequest> request = find_session(services, call);
-    if (!request) {
-        Error why = request.error();
+    if (!admitted || !request) {
+        Error why = admitted ? request.error() : admitted.error();
         co_await refuse_session(client, std::move(why));
         co_return;
     }
+    const SessionTable::Open counted{table, kind, call.caller.name};
     const std::string pod = to_string(request->pod);
     log::info("session opens", {{"route", call.target.segments.back()},
                                 {"pod", pod},
                                 {"by", call.caller.name},
                                 {"request_id", call.request_id}});
-    const aio::Deadline deadline = aio::Deadline::in(kOpenSession);
+    const auto opening = std::make_shared<Opening>(services.loop);
     ports::SessionSource& source = *services.cluster.sessions();
-    Result<std::unique_ptr<ports::SessionStream>> stream =
-        co_await source.open(std::move(*request), deadline);
-    if (!stream) {
-        Error why = stream.error();
-        co_await refuse_session(client, std::move(why));
+    services.tasks.spawn("opening of a session",
+                         open_in_cluster(source, std::move(*request), opening));
+    std::optional<NotOpened> failed = co_await await_opening(services, opening);
+    if (failed) {
+        table.count_failed(kind, failed->failure);
+        log::info("session did not open",
+                  {{"pod", pod}, {"request_id", call.request_id}, {"err", failed->why.message}});
+        co_await refuse_session(client, std::move(failed->why));
         co_return;
     }
-    std::shared_ptr<ports::SessionStream> open = std::move(*stream);
+    table.count_opened(kind);
+    std::shared_ptr<ports::SessionStream> open = std::move(**opening->stream);
     MustEnd ends = [&services] { return must_end(services); };
-    const SessionLimits limits;
-    co_await relay_session(services.tasks, client, std::move(open), limits, std::move(ends));
-    log::info("session ended", {{"pod", pod}, {"request_id", call.request_id}});
+    const SessionLimits limits = table.limits();
+    const std::optional<SessionFailure> failure = co_await relay_session(
+        services.tasks, client, std::move(open), limits, std::move(ends), table.traffic());
+    if (failure) table.count_failed(kind, *failure);
+    const std::string_view end =
+        failure ? kSessionFailureNames[static_cast<std::size_t>(*failure)] : "done";
+    log::info("session ended", {{"pod", pod}, {"end", end}, {"request_id", call.request_id}});
 }
 
 aio::Task<net::HttpResponse> sessions_need_websocket(Services& services, Call call) {

@@ -19,6 +19,18 @@ std::vector<Key<Config>> server_keys() {
                  "you do not trust may send large bodies"),
             count("logStreamsMax", &Server::log_streams_max, 1, 1'000'000,
                   "log followers at once; you need this when more users follow"),
+            count("sessionsMax", &Server::sessions_max, 1, 10'000,
+                  "sessions with pods at once (exec, attach, cp, each connection of "
+                  "port-forward), of up to 4 MiB of memory each; you need this when more users "
+                  "work in pods"),
+            count("sessionsPerCallerMax", &Server::sessions_per_caller_max, 1, 10'000,
+                  "the same for one token; you need this when one user forwards many connections"),
+            span("sessionIdle", &Server::session_idle, kMsPerSecond, 7 * kMsPerDay,
+                 "a session without a byte in either direction is ended; you need this when "
+                 "shells stay open unused"),
+            span("sessionLongest", &Server::session_longest, kMsPerSecond, 365 * kMsPerDay,
+                 "a session is ended after this time; you need this when connections are "
+                 "forwarded for days"),
             span("requestTimeout", &Server::request_timeout, kMsPerSecond, kMsPerHour,
                  "a request is read and answered in this time; you need this when what-if "
                  "questions on a large cluster end early"),

@@ -152,7 +152,8 @@ StateImage ClusterState::image() const {
     out.budgets = accounts.budgets().image(*this, session.event_time());
     out.signals = signals.image();
     out.policy_objects = policy_objects.image();
-    out.node_changes = node_changes.open();
+    if (!has_fault(SeededFault::forget_node_changes_on_disk))
+        out.node_changes = node_changes.open();
     return out;
 }
 

@@ -49,7 +49,7 @@ void NodeChanges::on(const NodeChangeOutcome& event, EffectList& effects) {
     if (found == open_.end()) return;  // of an earlier term
     const std::string node = found->change.node;
     open_.erase(found);
-    send_next(node, effects);
+    if (!has_fault(SeededFault::forget_waiting_node_changes)) send_next(node, effects);
 }
 
 void NodeChanges::send_again(EffectList& effects) {

@@ -65,11 +65,14 @@ void Nodes::place_in_pool(NodeId id) {
     const PoolId after = row.known ? state_.tree.pool_named(row.facts.pool) : PoolId::none();
     if (before == after) return;
     const bool existed = after.exists() && state_.tree.pool_exists(after);
-    if (before.exists()) state_.tree.count_node(before, -1);
+    const bool moves = before.exists() && after.exists();
+    if (before.exists() && !(moves && has_fault(SeededFault::count_moved_nodes_twice)))
+        state_.tree.count_node(before, -1);
     if (after.exists()) state_.tree.count_node(after, 1);
     row.pool = after;
     if (after.exists()) {
-        capacity_.offer(id.value(), after);
+        const bool stays = moves && has_fault(SeededFault::keep_moved_nodes);
+        capacity_.offer(id.value(), stays ? before : after);
     } else {
         capacity_.withdraw(id.value());
     }

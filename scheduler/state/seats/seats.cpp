@@ -45,6 +45,7 @@ void Seats::pause(JobId id, bool releases) {
 void Seats::resume(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (job.seats.empty()) return set_pause(id, {});
+    if (has_fault(SeededFault::drop_seats_on_resume)) return forget(id);
     PauseRow pause = job.pause;
     pause.phase = PausePhase::resuming;
     pause.since = state_.session.event_time();

@@ -55,7 +55,8 @@ TenantId QueueTree::tenant_named(std::string_view name) {
 
 void QueueTree::apply_tenant_policy(TenantBase& row) const {
     row.weight = std::max<std::int64_t>(state_.session.policy().default_tenant_weight, 1);
-    row.gpu_maximum = state_.session.policy().default_tenant_gpu_maximum;
+    if (!has_fault(SeededFault::keep_deleted_quotas) || !row.gpu_maximum)
+        row.gpu_maximum = state_.session.policy().default_tenant_gpu_maximum;
     row.cpu_maximum.reset();
     row.memory_maximum.reset();
     row.queue.clear();
@@ -105,7 +106,8 @@ void QueueTree::clear_policy() {
         QueuePolicy nothing;
         nothing.name = queue.name;
         apply_queue_policy(queue, nothing);
-        queue.in_policy = queue.name == kDefaultQueue;
+        queue.in_policy = queue.name == kDefaultQueue ||
+                          (queue.in_policy && has_fault(SeededFault::keep_deleted_queues));
         queue.is_beyond_guarantee = false;
         ++queue.shrinks;
     }
@@ -161,7 +163,7 @@ void QueueTree::take_policy(Policy policy) {
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
         TenantBase& tenant = tenants_.base(TenantId{i}, {});
         apply_tenant_policy(tenant);
-        ++tenant.shrinks;
+        if (!has_fault(SeededFault::forget_gain_on_quota)) ++tenant.shrinks;
     }
     state_.accounts.take_budgets();
     if (has_fault(SeededFault::forget_gain_on_policy)) return;

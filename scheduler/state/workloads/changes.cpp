@@ -34,7 +34,9 @@ ChangeRefusal check_change(const ClusterState& state, const JobUpdated& event) {
     };
     if (!job.record) return refuse(ChangeBar::not_made_here);
     const WorkloadRow& workload = job.workload;
-    if (!event.uid.empty() && job.record->uid != event.uid) return refuse(ChangeBar::other_job);
+    const bool is_other = !event.uid.empty() && job.record->uid != event.uid;
+    if (is_other && !has_fault(SeededFault::take_changes_of_other_jobs))
+        return refuse(ChangeBar::other_job);
     if (workload.state == WorkloadState::deleting) return refuse(ChangeBar::deleting);
     if (workload.state == WorkloadState::failed) {
         out.message = workload.message;
@@ -128,7 +130,7 @@ void Workloads::scale(JobId id, const JobChange& change) {
 void Workloads::undo_change(JobId id) {
     ChangeRow& change = state_.jobs.rows().change(id, {});
     change.part = WorkloadPart::none;
-    if (!change.before) return;
+    if (!change.before || has_fault(SeededFault::keep_refused_changes)) return;
     state_.jobs.rows().workload(id, {}).message.clear();  // the job is not in trouble
     const JobRecord before = *change.before;
     change.before.reset();

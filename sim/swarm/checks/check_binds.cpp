@@ -47,8 +47,8 @@ void Checker::check_bind(const BindPod& bind, const ClusterState& after,
         refusals_.erase(refused);
     }
     check_fit(bind, pod, after);
-    if (reference_.nominated_before(bind.pod.uid) ==
-        bind.node) {  // it was decided when the node was nominated
+    if (reference_.nominated_before(bind.pod.uid) == bind.node ||
+        reference_.kept_room_on(job, bind.node)) {  // it was decided when the node was nominated
         ++probes.nominations_used;
         ++settled_[job];
         return reference_.record_bind(bind);
@@ -142,7 +142,8 @@ void Checker::check_fit(const BindPod& bind, const ReferencePod& pod, const Clus
     if (!reference_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
         fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
     }
-    const bool was_nominated = reference_.nominated_before(bind.pod.uid) == bind.node;
+    const bool was_nominated = reference_.nominated_before(bind.pod.uid) == bind.node ||
+                               reference_.kept_room_on(job_of(pod.facts), bind.node);
     const LetIn let_in = was_nominated ? LetIn::when_nominated : LetIn::now;
     std::string crossed = reference_.limit_crossed(pod.facts, request, let_in);
     if (!crossed.empty()) {  // an earlier nomination of this step may have been dropped

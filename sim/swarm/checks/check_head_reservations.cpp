@@ -10,7 +10,7 @@ namespace gpuctl::sim {
 // later, or by the grace period of a terminating pod. Never: unknown.
 Instant end_of(const ReferencePod& pod, const ClusterState& state) {
     const PodId id = state.pods.find_pod(pod.facts.uid);
-    if (!id.exists() || !pod.facts.ours) return {};
+    if (!id.exists() || !pod.facts.ours || pod.is_seat) return {};  // a pause has no end
     if (!pod.nominated_node.empty() && pod.facts.run_time_max > Duration{}) {
         // The end as if the pod started at the end of its nomination.
         return state.job(state.pod(id).job).nomination.until + pod.facts.run_time_max;
@@ -51,7 +51,8 @@ void Checker::check_kept_nodes(const ClusterState& state, const JobRow& job, con
     if (!is_due) fail("I16", what + " is kept nodes and has not waited long enough");
     ReferenceModel later = reference_;
     for (auto& [uid, other] : later.pods) {
-        const bool ends = other.facts.runs_to_end || end_of(other, state).happened();
+        const bool ends =
+            (other.facts.runs_to_end && !other.is_seat) || end_of(other, state).happened();
         if (other.facts.ours && other.holds() && ends) other.facts.phase = PodPhase::succeeded;
     }
     if (later.fitting_in_pool(pod, ranks) < ranks) {

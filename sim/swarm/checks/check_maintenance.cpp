@@ -57,7 +57,7 @@ void Checker::check_windows(const ClusterState& state) {
         const auto node = reference_.nodes.find(pod.where());
         const PodId id = state.pods.find_pod(uid);
         if (node == reference_.nodes.end() || !id.exists() || !pod.holds()) continue;
-        if (!pod.is_bound()) continue;  // it is only nominated
+        if (!pod.is_bound() || pod.is_seat) continue;  // it is only nominated
         const bool was_postponed = state.pod(id).eviction.state == EvictionState::postponed &&
                                    state.pod(id).eviction.preemptor == ObjectKey{};
         if (was_postponed && state.maintenance.calendar().clock.drain_again_at <= state.now()) {

@@ -14,7 +14,8 @@ void Checker::record_workloads(const Event& event) {
     } else if (const auto* observed = std::get_if<WorkloadObserved>(&event)) {
         known_jobs_[observed->workload.key].phase = observed->workload.phase;
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
-        const bool is_final = !outcome->done && !outcome->retryable;
+        const bool is_final =
+            !outcome->done && !outcome->retryable && !updates_.contains(outcome->effect);
         if (is_final) known_jobs_[outcome->key].is_refused = true;
     }
 }

@@ -40,6 +40,8 @@ public:
     void check_fixed_point(const Engine& engine);
 
     void fail(std::string id, std::string what);
+    // A user has changed the job. `is_again`: it is deleted, and created again under its name.
+    void record_change(const JobSpec& spec, bool is_again);
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
     // Step of the first violation.
     [[nodiscard]] std::uint64_t first_step() const { return first_step_; }
@@ -363,6 +365,7 @@ private:
     std::vector<Violation> violations_;
     EffectId effect_last_{};
     std::map<ObjectKey, EffectId> workloads_open_;
+    std::set<EffectId> updates_;  // writes that change an object: the job stays if they fail
     std::map<ObjectKey, Instant> backoff_until_;  // a failed bind is not retried before
     std::map<ObjectKey, Instant> failed_at_;      // last failed bind
     struct Refusal {

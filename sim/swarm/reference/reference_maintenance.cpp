@@ -72,6 +72,7 @@ bool ReferenceModel::is_open(const NodeFacts& node, const PodFacts& pod) const {
 bool ReferenceModel::must_be_drained(const NodeFacts& node, const PodFacts& pod,
                                      Instant ends) const {
     if (!node.unhealthy.empty() && stops(policy.unhealthy_drain, pod)) return true;
+    if (node.draining && stops(Drain::all, pod)) return true;
     return std::any_of(policy.windows.begin(), policy.windows.end(),
                        [&](const MaintenanceWindow& window) {
                            const std::optional<Instant> begin = begin_of(window, now);

@@ -69,6 +69,7 @@ void ReferenceModel::apply(const Input& input, const ClusterState& after) {
         if (id.exists() && after.pod(id).node.exists()) ends_[uid] = after.pod(id).ends_at;
     }
     read_growing(after);
+    read_seats(after);
     estimates.clear();
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
         if (policy.windows.empty()) break;

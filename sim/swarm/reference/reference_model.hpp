@@ -47,6 +47,7 @@ struct ReferencePod {
     Instant nominated_until;                    // ... until this time at the latest
     bool evicting = false;                      // it is being evicted for another job
     bool surplus = false;                       // its elastic job releases this rank
+    bool is_seat = false;                       // no pod: room that a paused job keeps
     [[nodiscard]] const std::string& where() const {
         if (!facts.node.empty()) return facts.node;
         return bind_node.empty() ? nominated_node : bind_node;
@@ -184,6 +185,11 @@ public:
                                      const std::string& model) const;
     [[nodiscard]] std::int64_t gpus_of_job(const ObjectKey& job) const;
     [[nodiscard]] std::int64_t pods_held(const ObjectKey& job) const;
+    [[nodiscard]] bool keeps_room(const ObjectKey& job) const;  // it is paused or being resumed
+    // It kept room there before this input.
+    [[nodiscard]] bool kept_room_on(const ObjectKey& job, const std::string& node) const {
+        return seats_before_.contains({job, node});
+    }
     [[nodiscard]] std::int64_t jobs_held(const QueueName& queue) const;
     [[nodiscard]] std::int64_t held_in_pool(const std::string& tenant,
                                             const std::string& pool) const;
@@ -295,6 +301,7 @@ private:
     std::map<ObjectKey, std::int64_t> elastic_;
     std::set<std::string> growing_;
     void read_growing(const ClusterState& after);
+    void read_seats(const ClusterState& after);
     void spend(Instant until);
     void change_budgets(const std::map<Payer, BudgetPolicy>& before);
     void change_half_life(Duration before);
@@ -306,7 +313,8 @@ private:
     void mark_out_of_date(const ClusterState& after);
     void release_reservations(const ClusterState& after);
     std::set<std::string> reserved_;
-    std::map<std::string, std::string> nominated_before_;  // node by uid, before this input
+    std::set<std::pair<ObjectKey, std::string>> seats_before_;  // their jobs and nodes
+    std::map<std::string, std::string> nominated_before_;       // node by uid, before this input
     std::set<std::string> evicting_;
     std::set<std::string> dropped_;  // uids of pods of summarized jobs
 };

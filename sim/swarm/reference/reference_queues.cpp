@@ -231,12 +231,16 @@ std::int64_t ReferenceModel::gpus_of_job(const ObjectKey& job) const {
     for (const std::string& uid : jobs.at(job)) {
         if (pods.at(uid).holds()) sum += amounts_of(pods.at(uid).facts.request).gpus;
     }
+    for (const auto& [uid, pod] : pods) {
+        if (pod.is_seat && job_of(pod.facts) == job) sum += amounts_of(pod.facts.request).gpus;
+    }
     return sum;
 }
 
 std::int64_t ReferenceModel::pods_held(const ObjectKey& job) const {
     return std::count_if(jobs.at(job).begin(), jobs.at(job).end(),
-                         [this](const std::string& uid) { return pods.at(uid).holds(); });
+                         [this](const std::string& uid) { return pods.at(uid).holds(); }) +
+           (keeps_room(job) ? 1 : 0);
 }
 
 std::int64_t ReferenceModel::jobs_held(const QueueName& queue) const {
@@ -329,10 +333,11 @@ std::string ReferenceModel::queue_limit_crossed(const PodFacts& pod, const Amoun
     const std::int64_t gpus = more.gpus;
     const auto job = jobs.find(job_of(pod));
     const bool is_new = job == jobs.end() ||
-                        std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
-                            const ReferencePod& known = pods.at(uid);
-                            return known.holds() && (!known.evicting || known.surplus);
-                        });
+                        (!keeps_room(job->first) &&
+                         std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
+                             const ReferencePod& known = pods.at(uid);
+                             return known.holds() && (!known.evicting || known.surplus);
+                         }));
     const HeldGpus by_queue = held_by_queue(leaf.pool, Nominations::counted);
     for (const QueueName& queue : chain(leaf)) {
         const QueuePolicy* known = policy_of(queue);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/application.hpp"
+#include "cli/grammar.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -58,7 +59,18 @@ INSTANTIATE_TEST_SUITE_P(
         HelpCase{"config-view", {"config", "view"}}, HelpCase{"completion", {"completion"}},
         HelpCase{"exec", {"exec"}}, HelpCase{"attach", {"attach"}}, HelpCase{"cp", {"cp"}},
         HelpCase{"port-forward", {"port-forward"}}, HelpCase{"run", {"run"}},
-        HelpCase{"explain-yaml", {"explain-yaml"}}, HelpCase{"migrate", {"migrate"}}),
+        HelpCase{"explain-yaml", {"explain-yaml"}}, HelpCase{"migrate", {"migrate"}},
+        HelpCase{"get-quotas", {"get", "quotas"}},
+        HelpCase{"get-namespaces", {"get", "namespaces"}},
+        HelpCase{"get-node-labels", {"get", "node-labels"}},
+        HelpCase{"get-gpu-type", {"get", "gpu-type"}}, HelpCase{"query", {"query"}},
+        HelpCase{"query-pools", {"query", "pools"}},
+        HelpCase{"describe-quota", {"describe", "quota"}},
+        HelpCase{"describe-namespace", {"describe", "namespace"}},
+        HelpCase{"describe-queue", {"describe", "queue"}},
+        HelpCase{"delete-pool", {"delete", "pool"}}, HelpCase{"delete-quota", {"delete", "quota"}},
+        HelpCase{"delete-queue", {"delete", "queue"}},
+        HelpCase{"delete-namespace", {"delete", "namespace"}}, HelpCase{"explain", {"explain"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {
@@ -66,6 +78,26 @@ INSTANTIATE_TEST_SUITE_P(
         }
         return name;
     });
+
+// All commands, also those that a golden file forgets.
+void expect_examples_first(const CLI::App& command, const std::string& path) {
+    const std::string text = command.help();
+    const std::size_t usage = text.find("Usage: ");
+    const std::size_t examples = text.find("\nExample");
+    const std::size_t flags = std::min(text.find("\nOptions:"), text.find("\nPositionals:"));
+    EXPECT_NE(examples, std::string::npos) << path << " --help has no example";
+    EXPECT_LT(usage, examples) << path;
+    EXPECT_LT(examples, flags) << path << ": examples come before flags";
+    EXPECT_NE(text.find("\n  gpuctl "), std::string::npos) << path;
+    for (const CLI::App* child : command.get_subcommands([](const CLI::App*) { return true; })) {
+        expect_examples_first(*child, path + " " + child->get_name());
+    }
+}
+
+TEST(HelpOrder, of_every_command_starts_with_examples) {
+    CommandLine line;
+    expect_examples_first(*build(line), "gpuctl");
+}
 
 }  // namespace
 }  // namespace gpuctl::cli

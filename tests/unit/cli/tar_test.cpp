@@ -158,6 +158,20 @@ TEST_F(Unpacking, modes_arrive_without_the_set_user_bit) {
     EXPECT_EQ(facts.st_mode & 07777U, 0750U);
 }
 
+TEST_F(Unpacking, folders_get_their_modes_when_all_is_in_them) {
+    TarEntry closed = tar_entry(TarKind::folder, "data");
+    closed.mode = 0555;
+    const Unpacked done =
+        unpack(tar_header(closed) + tar_file("data/one", "1") +
+               tar_header(tar_entry(TarKind::symbolic_link, "data/two", 0, "one")) + tar_end());
+    ASSERT_TRUE(done.outcome) << done.message;
+    struct stat facts{};
+    ASSERT_EQ(::stat((out_ / "data").c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777U, 0555U);
+    EXPECT_TRUE(fs::is_symlink(out_ / "data/two"));
+    ::chmod((out_ / "data").c_str(), 0700);
+}
+
 TEST(Tar, sizes_beyond_the_octal_field_are_read_back) {
     std::uint64_t seen = 0;
     TarReader reader{{[&seen](const TarEntry& entry) -> Result<void> {

@@ -97,7 +97,7 @@ TEST(UsageError, of_a_name_without_its_kind_has_the_whole_command) {
 
 TEST(UsageError, of_arguments_says_which_is_missing_or_too_many) {
     expect_refused({
-        {{"create"}, "`gpuctl create` needs --file. See `gpuctl create --help`."},
+        {{"create"}, "`gpuctl create` needs -f FILE. See `gpuctl create --help`."},
         {{"explain", "job"}, "`gpuctl explain job` needs NAME. See `gpuctl explain job --help`."},
         {{"logs", "a", "b"}, "unexpected argument `b` of `gpuctl logs`. See `gpuctl logs --help`."},
         {{"create", "a.yaml"},

@@ -283,18 +283,5 @@ TEST(Create, an_unreadable_file_is_an_entry_of_the_one_json_document) {
     EXPECT_EQ(document[0]["file"], "/tmp");
 }
 
-TEST(Describe, a_node_has_titles_in_words_and_no_empty_lines) {
-    CannedServer server{
-        200, kJson,
-        R"({"name":"n1","nodeName":"n1","gpuFree":2,"slices":[],"note":"","maintenance":null,)"
-        R"("runningJobs":[{"name":"a-0","startedAt":"now","finishedAt":null,"uid":"u"}]})"};
-    EXPECT_EQ(server.run({"describe", "node", "n1"}).out,
-              "Name:           n1\n"
-              "GPU free:       2\n"
-              "Running jobs:\n"
-              "  NAME  STARTED AT  UID\n"
-              "  a-0   now         u\n");
-}
-
 }  // namespace
 }  // namespace gpuctl::cli

@@ -69,6 +69,8 @@ struct Ends {
     bool client_closed = false;
     bool pod_closed = false;
     bool relay_ended = false;
+    SessionTraffic traffic;
+    std::optional<SessionFailure> failure;
 };
 
 class ClientEnd final : public net::WebSocket {
@@ -90,6 +92,7 @@ public:
     aio::Task<void> close(net::CloseCode, std::string, aio::Deadline) override {
         ends_.client_closed = true;
         ends_.from_client.end();
+        if (ends_.to_client.room == 0) ends_.to_client.end();  // ends the write that waits
         co_return;
     }
 
@@ -141,7 +144,8 @@ aio::Task<void> relay_all(aio::TaskGroup& tasks, Ends& ends, SessionLimits limit
                           MustEnd must_end) {
     std::shared_ptr<net::WebSocket> client = std::make_shared<ClientEnd>(ends);
     std::shared_ptr<ports::SessionStream> pod = std::make_shared<PodEnd>(ends);
-    co_await relay_session(tasks, std::move(client), std::move(pod), limits, std::move(must_end));
+    ends.failure = co_await relay_session(tasks, std::move(client), std::move(pod), limits,
+                                          std::move(must_end), ends.traffic);
     ends.relay_ended = true;
     ends.to_client.end();
 }
@@ -185,6 +189,9 @@ aio::Task<void> both_ways(aio::Loop& loop) {
                                                   "file\n",
                                                   "\x03{\"exitCode\":3}"}));
     EXPECT_TRUE(ends.client_closed && ends.pod_closed);
+    EXPECT_EQ(ends.traffic.to_pods, 3U) << "input alone is counted";
+    EXPECT_EQ(ends.traffic.from_pods, 5U);
+    EXPECT_FALSE(ends.failure) << "an exit code is no failure of the session";
     co_await tasks.join(deadline);
 }
 
@@ -258,6 +265,7 @@ aio::Task<void> slow_pod(aio::Loop& loop) {
     EXPECT_EQ(outcome.error().code, ErrorCode::Timeout);
     const aio::Deadline deadline = relay_soon();
     co_await tasks.join(deadline);
+    EXPECT_EQ(ends.failure, SessionFailure::stalled);
 }
 
 TEST(SessionRelay, a_pod_that_does_not_read_makes_the_client_wait_and_then_ends_the_session) {
@@ -281,6 +289,7 @@ aio::Task<void> ended_from_outside(aio::Loop& loop) {
     EXPECT_TRUE(ends.client_closed && ends.pod_closed);
     const aio::Deadline deadline = relay_soon();
     co_await tasks.join(deadline);
+    EXPECT_EQ(ends.failure, SessionFailure::stopped);
 }
 
 TEST(SessionRelay, a_session_that_must_end_ends_with_the_reason) {
@@ -306,6 +315,66 @@ aio::Task<void> idle_session(aio::Loop& loop) {
 TEST(SessionRelay, an_idle_session_ends) {
     aio::Loop loop;
     aio::run_to_end(loop, idle_session(loop));
+}
+
+// The pod writes without a pause, so that the session is never idle.
+aio::Task<void> busy_session(aio::Loop& loop) {
+    Ends ends{loop};
+    ends.from_pod.room = 1;
+    SessionLimits limits = quick_limits();
+    limits.longest = std::chrono::milliseconds{50};
+    aio::TaskGroup tasks{loop};
+    MustEnd must_end = never;
+    tasks.spawn("relay", relay_all(tasks, ends, limits, std::move(must_end)));
+    const aio::Deadline deadline = relay_soon();
+    while (!ends.relay_ended && !deadline.passed()) {
+        const aio::Deadline pause = aio::Deadline::in(std::chrono::milliseconds{5});
+        std::string more = "x";
+        co_await ends.from_pod.put(std::move(more), pause);
+    }
+    EXPECT_TRUE(ends.relay_ended);
+    EXPECT_EQ(ends.failure, SessionFailure::too_long);
+    EXPECT_TRUE(!ends.to_client.waiting.empty() &&
+                ends.to_client.waiting.back().find("(expert.server.sessionLongest)") !=
+                    std::string::npos);
+    co_await tasks.join(deadline);
+}
+
+TEST(SessionRelay, a_session_that_is_never_idle_ends_too) {
+    aio::Loop loop;
+    aio::run_to_end(loop, busy_session(loop));
+}
+
+// The client takes nothing, so that the relay waits in a write when gpuctld stops.
+aio::Task<void> silent_client(aio::Loop& loop) {
+    Ends ends{loop};
+    ends.to_client.room = 0;
+    SessionLimits limits = quick_limits();
+    limits.goodbye = std::chrono::milliseconds{20};
+    aio::TaskGroup tasks{loop};
+    bool stops = false;
+    MustEnd must_end = [&stops]() -> std::optional<Error> {
+        if (!stops) return std::nullopt;
+        return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping");
+    };
+    tasks.spawn("relay", relay_all(tasks, ends, limits, std::move(must_end)));
+    const aio::Deadline deadline = relay_soon();
+    std::string more = "x";
+    co_await ends.from_pod.put(std::move(more), deadline);
+    const aio::Deadline pause = aio::Deadline::in(std::chrono::milliseconds{20});
+    co_await aio::sleep_until(pause);
+    stops = true;
+    const aio::Clock::time_point began = aio::Clock::now();
+    const bool ended = co_await tasks.join(deadline);
+    EXPECT_TRUE(ended);
+    EXPECT_LT(aio::Clock::now() - began, std::chrono::seconds{5}) << "not the minute of a write";
+    EXPECT_TRUE(ends.pod_closed);
+    EXPECT_EQ(ends.failure, SessionFailure::stopped);
+}
+
+TEST(SessionRelay, a_client_that_takes_nothing_does_not_keep_gpuctld_from_stopping) {
+    aio::Loop loop;
+    aio::run_to_end(loop, silent_client(loop));
 }
 
 aio::Task<void> client_leaves(aio::Loop& loop) {

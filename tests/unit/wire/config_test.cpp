@@ -100,7 +100,8 @@ expert:
     backoffMaximum: 3m
     gangBindDeadline: 40s
     planAttemptsMax: 99
-  server: {connectionsMax: 10, bodyBytesMax: 512Ki, logStreamsMax: 11, requestTimeout: 31s}
+  server: {connectionsMax: 10, bodyBytesMax: 512Ki, logStreamsMax: 11, requestTimeout: 31s,
+           sessionsMax: 12, sessionsPerCallerMax: 4, sessionIdle: 5m, sessionLongest: 2h}
   kubernetes: {bindsInFlightMax: 8, conditionsPerSecond: 3, successEventsPerSecond: 1, failureEventsPerSecond: 2}
   journal: {segmentBytesMax: 1Mi, snapshotEveryInputs: 5, queueMax: 100}
   logs: {ringLinesPerSubscriber: 1, historyLinesPerPod: 2, lineBytesMax: 4Ki, pingInterval: 5s}
@@ -118,6 +119,10 @@ TEST(Configuration, every_key_arrives_where_it_belongs) {
     EXPECT_EQ(config.server.tls->client_ca_file, "/ca");
     EXPECT_EQ(config.server.body_bytes_max, 512u << 10);
     EXPECT_EQ(config.server.shutdown_timeout, seconds{60});
+    EXPECT_EQ(config.server.sessions_max, 12U);
+    EXPECT_EQ(config.server.sessions_per_caller_max, 4U);
+    EXPECT_EQ(config.server.session_idle, seconds{300});
+    EXPECT_EQ(config.server.session_longest, seconds{7200});
     EXPECT_EQ(config.cluster.mode, ClusterMode::kubernetes);
     EXPECT_EQ(config.cluster.kubernetes.scheduler_name, "other");
     EXPECT_FALSE(config.cluster.kubernetes.lease.enabled);

@@ -12,7 +12,8 @@ TEST(JobDocument, quantities_are_bounded) {
     };
     EXPECT_TRUE(holds(problem("{cpu: -1, memory: 1Gi}"), "resources.cpu"));
     EXPECT_TRUE(holds(problem("{cpu: 100001, memory: 1Gi}"), "at most 100000 cores"));
-    EXPECT_TRUE(holds(problem("{cpu: [1], memory: 1Gi}"), "resources.cpu must be text"));
+    EXPECT_TRUE(holds(problem("{cpu: [1], memory: 1Gi}"),
+                      "resources.cpu must be cores (8, 0.5) or millicores (500m), not a list"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 32}"), "is a unit such as Gi missing"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: -1Gi}"), "must be a quantity"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 2Pi}"), "at most 1Pi"));

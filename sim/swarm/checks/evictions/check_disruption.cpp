@@ -25,6 +25,7 @@ bool Checker::may_be_evicted(const ClusterState& state, const std::string& uid,
 // True if the pod may be evicted, together with its whole gang if it is in one.
 bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod& pod,
                                   const std::string& pool, Consent consent) const {
+    if (pod.is_seat) return false;
     const ObjectKey job = job_of(pod.facts);
     const auto may = [&](const ReferencePod& one) {
         const bool is_willing = one.facts.preemptible || consent == Consent::not_needed ||

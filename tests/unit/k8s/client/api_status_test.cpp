@@ -10,7 +10,7 @@ namespace {
 TEST(ApiStatus, a_refusal_keeps_the_servers_code_reason_causes_and_retry_after) {
     const ApiStatus status = parse_status(
         409,
-        R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"Conflict",
+        R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"refused","reason":"Conflict",
             "details":{"retryAfterSeconds":7,"causes":[{"reason":"FieldValueInvalid","message":"m","field":"f"}]},"code":409})",
         "");
     EXPECT_FALSE(status.success);
@@ -99,6 +99,35 @@ TEST(ApiStatus, a_terminating_namespace_is_not_reported_as_a_missing_right) {
     RefusalNotice notice{[&](const std::string&, std::uint64_t) { ++said; }};
     notice.record(error, aio::Clock::now());
     EXPECT_EQ(said, 0) << "nothing is to be done about it";
+}
+
+std::string said_of(int code, const std::string& body, bool write = false) {
+    return to_error(parse_status(code, body, ""), write, "get node n1").message;
+}
+
+TEST(Acceptance, M1_what_is_not_found_is_said_with_the_operation_whatever_the_body_is) {
+    const std::string json =
+        said_of(404, R"({"kind":"Status","status":"Failure","reason":"NotFound",
+        "message":"nodes \"n1\" not found","code":404})");
+    EXPECT_EQ(json, R"(get node n1: the API server answered 404 NotFound (nodes "n1" not found))");
+    for (const char* body : {"404 page not found", "", "[1", "\"text\"", "null"}) {
+        const ApiError plain = to_error(parse_status(404, body, ""), false, "get node n1");
+        EXPECT_EQ(plain.code, ErrorCode::NotFound) << body;
+        EXPECT_TRUE(plain.message.starts_with("get node n1: the API server answered 404"))
+            << plain.message;
+    }
+}
+
+TEST(Acceptance, M2_the_servers_message_is_shown_and_missing_rights_have_their_codes) {
+    const auto body = [](int code, const std::string& message) {
+        return R"({"kind":"Status","status":"Failure","message":")" + message + R"(","code":)" +
+               std::to_string(code) + "}";
+    };
+    EXPECT_NE(said_of(500, body(500, "etcd is full")).find("(etcd is full)"), std::string::npos);
+    const ApiError unknown = to_error(parse_status(401, body(401, "none"), ""), false, "x");
+    EXPECT_EQ(unknown.code, ErrorCode::Unauthorized);
+    const ApiError forbidden = to_error(parse_status(403, body(403, "refused"), ""), true, "x");
+    EXPECT_EQ(forbidden.code, ErrorCode::Forbidden);
 }
 
 }  // namespace

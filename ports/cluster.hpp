@@ -103,8 +103,7 @@ public:
     // namespace, rights, quota, admission.
     virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
 
-    // Whether jobs may be created in the namespace: it exists, is not being deleted, and is
-    // managed.
+    // Whether jobs may be created in the namespace: it exists, is managed, is not being deleted.
     virtual aio::Task<Result<void>> check_namespace(NamespaceQuestion /*question*/,
                                                     aio::Deadline /*deadline*/) {
         co_return Result<void>{};

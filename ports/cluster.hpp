@@ -35,13 +35,13 @@ struct Orphans {
 // The namespace of a job that is to be created or changed.
 struct NamespaceQuestion {
     std::string name;
-    // The namespace default, or one that the policy or a job of ours names.
+    // It is `default`, or the policy or a job of ours names it.
     bool is_known = false;
-    // Somebody made namespaces with gpuctl: then others do not exist.
+    // Namespaces were made with gpuctl: then further names are none.
     bool are_made = false;
 };
 
-// What others (the kubelet, controllers) report about an object.
+// What the kubelet or a controller reports about an object.
 struct ClusterEvent {
     Instant first_at;
     Instant at;  // the last time
@@ -103,14 +103,14 @@ public:
     // namespace, rights, quota, admission.
     virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
 
-    // Whether jobs may be created in the namespace: it exists, is not being deleted, and is managed.
+    // Whether jobs may be created in the namespace: it exists, is managed, is not being deleted.
     virtual aio::Task<Result<void>> check_namespace(NamespaceQuestion /*question*/,
                                                     aio::Deadline /*deadline*/) {
         co_return Result<void>{};
     }
 
-    // What others report about objects of a namespace, or of all (empty). A request to the cluster,
-    // so call it only for a user who looks.
+    // What the kubelet and controllers report about objects of a namespace, or of all (empty). A
+    // request to the cluster, so call it only when a user looks at events.
     virtual aio::Task<Result<ClusterEvents>> events(std::string /*namespace_name*/,
                                                     aio::Deadline /*deadline*/) {
         co_return ClusterEvents{};

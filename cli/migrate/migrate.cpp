@@ -113,8 +113,8 @@ aio::Task<Tally> change_nodes(Connection& connection, std::vector<LabelMove>& mo
 int take_objects(const nlohmann::json& body, std::vector<LabelMove>& moves, Tally& tally) {
     int changed = 0;
     for (const nlohmann::json& item : body.value("items", nlohmann::json::array())) {
-        LabelMove move{text_of(item, "kind"), text_of(item, "namespace"), text_of(item, "name"),
-                       text_of(item, "from"), text_of(item, "to"),        text_of(item, "value"),
+        LabelMove move{text_of(item, "kind"),  text_of(item, "namespace"), text_of(item, "name"),
+                       text_of(item, "from"),  text_of(item, "to"),        text_of(item, "value"),
                        text_of(item, "action")};
         move.message = text_of(item, "message");
         if (move.action == "added" || move.action == "removed") ++changed;
@@ -159,9 +159,9 @@ void print_moves(const std::vector<LabelMove>& moves, Format format) {
     if (is_document(format)) {
         nlohmann::json rows = nlohmann::json::array();
         for (const LabelMove& move : moves) {
-            nlohmann::json row = {{"kind", move.kind},     {"name", move.name},
-                                  {"from", move.from},     {"to", move.to},
-                                  {"value", move.value},   {"action", move.action},
+            nlohmann::json row = {{"kind", move.kind},      {"name", move.name},
+                                  {"from", move.from},      {"to", move.to},
+                                  {"value", move.value},    {"action", move.action},
                                   {"message", move.message}};
             if (move.kind == "Node") row["node"] = move.name;
             if (!move.namespace_name.empty()) row["namespace"] = move.namespace_name;

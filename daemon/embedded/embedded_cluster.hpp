@@ -48,7 +48,7 @@ public:
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     // Accepts every job.
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
-    // Its namespaces are names, until somebody makes one.
+    // Its namespaces are names, until one is made.
     aio::Task<Result<void>> check_namespace(ports::NamespaceQuestion question,
                                             aio::Deadline deadline) override;
     // Its controllers have no problem to report.

@@ -14,7 +14,7 @@ constexpr int kEventsPerPage = 500;
 constexpr int kEventPages = 4;
 constexpr std::chrono::seconds kFresh{2};
 constexpr std::size_t kMessageBytesMax = 1'024;
-constexpr std::string_view kOwnController = "gpuctl";  // write/event_ledger.cpp
+constexpr std::string_view kOwnController = "gpuctl";  // k8s/write/event_ledger.cpp
 
 class EventReader {
 public:
@@ -121,8 +121,7 @@ std::string read_events(std::string_view list, std::vector<ports::ClusterEvent>&
 aio::Task<Result<ports::ClusterEvents>> list_events(Client& client, EventCache& cache,
                                                     std::string namespace_name,
                                                     aio::Deadline deadline) {
-    const bool is_fresh =
-        cache.namespace_name == namespace_name && aio::Clock::now() < cache.until;
+    const bool is_fresh = cache.namespace_name == namespace_name && aio::Clock::now() < cache.until;
     if (is_fresh) co_return cache.events;
     ports::ClusterEvents events;
     const std::string base =

@@ -13,7 +13,7 @@ namespace gpuctl::k8s {
 // Adds the events of an EventList; returns its continue token, "" at the end.
 std::string read_events(std::string_view list, std::vector<ports::ClusterEvent>& out);
 
-// What was read last, for a short time: users who poll a job do not each cause a list.
+// What was read last, for a short time: clients that poll jobs cause one list.
 struct EventCache {
     std::string namespace_name;
     ports::ClusterEvents events;

@@ -143,8 +143,7 @@ private:
             auto answer = co_await client_.call(std::move(call), deadline_);
             mark(object.labels, answer ? std::string{} : answer.error().message);
         }
-        for (ports::MigratedLabel& label : object.labels)
-            result_.list.push_back(std::move(label));
+        for (ports::MigratedLabel& label : object.labels) result_.list.push_back(std::move(label));
     }
 
     Client& client_;

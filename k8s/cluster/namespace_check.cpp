@@ -74,8 +74,7 @@ NamespaceMark read_namespace(std::string_view json, const LabelKeys& labels) {
 }
 
 aio::Task<Result<void>> check_namespace(Client& client, LabelKeys labels,
-                                        ports::NamespaceQuestion question,
-                                        aio::Deadline deadline) {
+                                        ports::NamespaceQuestion question, aio::Deadline deadline) {
     const std::string name = question.name;
     std::string path = "/api/v1/namespaces/" + net::percent_encode(name);
     auto answer = co_await client.get(std::move(path), deadline);

@@ -38,7 +38,7 @@ aio::Task<net::HttpResponse> resume_job(Services& services, Call call);
 // events.cpp
 aio::Task<net::HttpResponse> list_events_page(Services& services, Call call);
 
-// cluster/migrate.cpp
+// migrate.cpp
 aio::Task<net::HttpResponse> migrate_labels(Services& services, Call call);
 
 // what_if.cpp

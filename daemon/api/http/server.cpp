@@ -71,11 +71,10 @@ bool knows_query(const Route& route, std::string_view name) {
 
 // `?dryRun` is `?dryRun=true`, and `exclude` may be empty.
 bool may_be_empty(std::string_view name) {
-    constexpr std::string_view flags[] = {"strict",    "dryRun",   "force",      "all",
-                                          "follow",    "verbose",  "exclude",    "recreate",
-                                          "overwrite", "previous", "timestamps", "allSchedulers",
-                                          "stdin",     "tty",      "command",    "removeOld",
-                                          "asWritten"};
+    constexpr std::string_view flags[] = {
+        "strict",  "dryRun",   "force",     "all",       "follow",     "verbose",
+        "exclude", "recreate", "overwrite", "previous",  "timestamps", "allSchedulers",
+        "stdin",   "tty",      "command",   "removeOld", "asWritten"};
     return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
 }
 

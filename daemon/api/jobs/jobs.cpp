@@ -102,7 +102,8 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
     std::string namespace_name = job->key.namespace_name;
-    const OthersEvents others = co_await read_others_events(services, std::move(namespace_name));
+    const ReportedEvents reported =
+        co_await read_reported_events(services, std::move(namespace_name));
     job = job_named(services, call);  // the state may have changed after the wait
     if (!job) co_return problem_reply(job.error(), call);
     std::string trouble;
@@ -123,7 +124,7 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     if (job->waiting) whatif::keep_to(job->start, *job->waiting);
     const ClusterState& state = services.engine.state();
     const ShownEvents events =
-        events_of(state, services.engine.history().of(job->key), others, *job);
+        events_of(state, services.engine.history().of(job->key), reported, *job);
     co_return json_text_reply(job_detail(services.engine.listing(), *job, events,
                                          access_json(state, *job, node_port), wall_now()));
 }

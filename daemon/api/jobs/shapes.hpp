@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "daemon/api/jobs/cluster_events.hpp"
+#include "daemon/api/events/cluster_events.hpp"
 #include "daemon/core/history.hpp"
 #include "scheduler/engine/views.hpp"
 

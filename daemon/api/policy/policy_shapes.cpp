@@ -4,8 +4,8 @@
 #include <set>
 
 #include "daemon/api/http/reply.hpp"
-#include "daemon/api/jobs/pod_quota.hpp"
 #include "daemon/api/policy/uses.hpp"
+#include "daemon/api/preflight/pod_quota.hpp"
 #include "scheduler/model/policy/quantity.hpp"
 
 namespace gpuctl::api {

@@ -93,14 +93,14 @@ TEST(JobObjects, ranks_of_a_submitted_job_prefer_one_rack) {
 aio::Task<net::HttpResponse> send_object(Daemon& daemon, std::string target, std::string yaml) {
     std::string method = "POST";
     std::string type = "application/yaml";
-    net::HttpResponse response =
-        co_await daemon.call(std::move(method), std::move(target), std::move(yaml), std::move(type));
+    net::HttpResponse response = co_await daemon.call(std::move(method), std::move(target),
+                                                      std::move(yaml), std::move(type));
     co_return response;
 }
 
 aio::Task<void> create_in_namespaces(Daemon& daemon) {
     net::HttpResponse before = co_await daemon.create(training_yaml("a", 1), "?namespace=team-a");
-    EXPECT_EQ(before.status, 201) << "while nobody made a namespace, any name is one";
+    EXPECT_EQ(before.status, 201) << "while no namespace was made, any name is one";
     net::HttpResponse made = co_await send_object(daemon, "/api/v1/namespaces",
                                                   "kind: namespace\nnamespace: {name: team-b}\n");
     EXPECT_EQ(made.status, 201) << made.body;
@@ -125,7 +125,7 @@ aio::Task<void> create_in_namespaces(Daemon& daemon) {
     EXPECT_EQ(absent.status, 404) << "nothing was created";
 }
 
-TEST(Acceptance, C5_C6_where_namespaces_are_made_others_do_not_exist_for_create_and_apply) {
+TEST(Acceptance, C5_C6_where_namespaces_are_made_create_and_apply_refuse_a_name_without_one) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(create_in_namespaces);
 }
@@ -171,12 +171,11 @@ TEST(JobObjects, checks_before_a_create_have_an_order_and_apply_makes_them_all) 
 }
 
 aio::Task<void> create_over_pods(Daemon& daemon) {
-    net::HttpResponse quota = co_await send_object(
-        daemon, "/api/v1/quotas",
-        "kind: quota\nquota: {name: q}\nnamespace: {team-a: {pods: 3}}\n");
+    net::HttpResponse quota =
+        co_await send_object(daemon, "/api/v1/quotas",
+                             "kind: quota\nquota: {name: q}\nnamespace: {team-a: {pods: 3}}\n");
     EXPECT_EQ(quota.status, 201) << quota.body;
-    net::HttpResponse first =
-        co_await daemon.create(training_yaml("a", 1, 2), "?namespace=team-a");
+    net::HttpResponse first = co_await daemon.create(training_yaml("a", 1, 2), "?namespace=team-a");
     EXPECT_EQ(first.status, 201) << first.body;
     net::HttpResponse second =
         co_await daemon.create(training_yaml("b", 1, 2), "?namespace=team-a");
@@ -197,8 +196,8 @@ TEST(JobObjects, a_quota_of_pods_refuses_jobs_beyond_it) {
 }
 
 aio::Task<void> migrate_nothing(Daemon& daemon) {
-    net::HttpResponse done = co_await send_object(
-        daemon, "/api/v1/labels/migrate?dryRun=true&removeOld", std::string{});
+    net::HttpResponse done =
+        co_await send_object(daemon, "/api/v1/labels/migrate?dryRun=true&removeOld", std::string{});
     EXPECT_EQ(done.status, 200) << done.body;
     EXPECT_EQ(parsed(done)["total"], 0) << done.body;
     EXPECT_EQ(parsed(done)["more"], false) << done.body;

@@ -1,4 +1,4 @@
-// Events of the kubelet and of controllers, as a user who describes a job sees them.
+// Events of the kubelet and of controllers, as `gpuctl describe job` shows them.
 
 #include <gtest/gtest.h>
 

@@ -34,8 +34,7 @@ TEST(LabelMigration, old_labels_are_added_under_the_present_prefix_and_nothing_i
               (std::vector<std::string>{"g8s.host/job-type -> runwhere.ai/job-type add",
                                         "gpuctl/pool -> runwhere.ai/pool differs"}));
     const auto patch = nlohmann::json::parse(migration_patch(planned));
-    EXPECT_EQ(patch["metadata"]["labels"],
-              (nlohmann::json{{"runwhere.ai/job-type", "training"}}));
+    EXPECT_EQ(patch["metadata"]["labels"], (nlohmann::json{{"runwhere.ai/job-type", "training"}}));
 }
 
 TEST(LabelMigration, a_patch_names_the_object_and_the_version_that_was_read) {
@@ -56,10 +55,11 @@ TEST(LabelMigration, an_old_label_is_removed_only_where_the_present_one_has_its_
 }
 
 TEST(LabelMigration, an_object_that_is_done_is_not_written) {
-    const auto planned = plan_migration(
-        labelled(R"({"gpuctl/pool":"p","runwhere.ai/pool":"p"})"), "Job", LabelKeys{}, false);
+    const auto planned = plan_migration(labelled(R"({"gpuctl/pool":"p","runwhere.ai/pool":"p"})"),
+                                        "Job", LabelKeys{}, false);
     EXPECT_EQ(migration_patch(planned), "");
-    EXPECT_EQ(actions_of(planned), std::vector<std::string>{"gpuctl/pool -> runwhere.ai/pool present"});
+    EXPECT_EQ(actions_of(planned),
+              std::vector<std::string>{"gpuctl/pool -> runwhere.ai/pool present"});
 }
 
 class MigrationRun : public LoopTest {
@@ -77,21 +77,20 @@ public:
     std::mutex mutex;
     std::vector<std::string> writes;
     int answer = 200;
-    test_support::ScriptedServer server{
-        [this](const test_support::SeenRequest& request,
-               test_support::ScriptedServer::Reply& reply) {
-            const std::lock_guard lock{mutex};
-            if (request.method == "PATCH") {
-                writes.push_back(request.path());
-                return reply.respond(answer,
-                                     answer == 200 ? "{}"
-                                                   : R"({"kind":"Status","status":"Failure",)"
-                                                     R"("reason":"Conflict","message":"changed"})");
-            }
-            const bool is_pods = request.path() == "/api/v1/pods";
-            reply.respond(200, is_pods ? R"({"items":[)" + labelled(R"({"gpuctl/pool":"p"})") + "]}"
-                                       : R"({"items":[]})");
-        }};
+    test_support::ScriptedServer server{[this](const test_support::SeenRequest& request,
+                                               test_support::ScriptedServer::Reply& reply) {
+        const std::lock_guard lock{mutex};
+        if (request.method == "PATCH") {
+            writes.push_back(request.path());
+            return reply.respond(answer, answer == 200
+                                             ? "{}"
+                                             : R"({"kind":"Status","status":"Failure",)"
+                                               R"("reason":"Conflict","message":"changed"})");
+        }
+        const bool is_pods = request.path() == "/api/v1/pods";
+        reply.respond(200, is_pods ? R"({"items":[)" + labelled(R"({"gpuctl/pool":"p"})") + "]}"
+                                   : R"({"items":[]})");
+    }};
     std::unique_ptr<Client> client;
 };
 

@@ -23,17 +23,15 @@ public:
     // Answers by path; another path is 404.
     std::map<std::string, std::pair<int, std::string>> answers;
     std::mutex mutex;
-    test_support::ScriptedServer server{
-        [this](const test_support::SeenRequest& request,
-               test_support::ScriptedServer::Reply& reply) {
-            const std::lock_guard lock{mutex};
-            const auto found = answers.find(request.path());
-            if (found != answers.end())
-                return reply.respond(found->second.first, found->second.second);
-            if (request.path().ends_with("/t"))
-                return reply.respond(404, R"({"kind":"Status","status":"Failure","code":404})");
-            reply.respond(200, R"({"items":[]})");
-        }};
+    test_support::ScriptedServer server{[this](const test_support::SeenRequest& request,
+                                               test_support::ScriptedServer::Reply& reply) {
+        const std::lock_guard lock{mutex};
+        const auto found = answers.find(request.path());
+        if (found != answers.end()) return reply.respond(found->second.first, found->second.second);
+        if (request.path().ends_with("/t"))
+            return reply.respond(404, R"({"kind":"Status","status":"Failure","code":404})");
+        reply.respond(200, R"({"items":[]})");
+    }};
     std::unique_ptr<Client> client;
     const std::string path = "/api/v1/namespaces/t";
 };
@@ -67,8 +65,8 @@ TEST(Acceptance, C6_a_namespace_that_is_not_managed_is_refused_with_what_to_do) 
 }
 
 TEST_F(NamespaceCheckTest, the_label_or_workloads_with_our_labels_make_a_namespace_managed) {
-    for (const char* const label : {R"("runwhere.ai/namespace":"true")",
-                                    R"("g8s.host/namespace":"true")"}) {
+    for (const char* const label :
+         {R"("runwhere.ai/namespace":"true")", R"("g8s.host/namespace":"true")"}) {
         answers[path] = {200, namespace_json(label)};
         EXPECT_TRUE(check().has_value()) << label;
     }

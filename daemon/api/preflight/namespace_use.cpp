@@ -1,4 +1,4 @@
-#include "daemon/api/jobs/namespace_use.hpp"
+#include "daemon/api/preflight/namespace_use.hpp"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ bool is_known(const Services& services, const std::string& name) {
 bool are_made(const Services& services) {
     const std::map<PolicyKey, PolicyObject>& objects = services.policy->objects();
     return std::any_of(objects.begin(), objects.end(), [](const auto& object) {
-        return object.first.kind == PolicyKind::name_space;
+        return object.first.kind == PolicyKind::name_space && object.first.name != "default";
     });
 }
 

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/events/cluster_events.hpp"
 #include "daemon/api/http/handlers.hpp"
 #include "daemon/api/http/reply.hpp"
-#include "daemon/api/jobs/cluster_events.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "scheduler/model/policy/policy.hpp"
 
@@ -13,13 +13,13 @@ namespace {
 
 // Of one job, which may be gone: its events remain for a while.
 Result<ShownEvents> events_of_job(Services& services, const Call& call, const std::string& name,
-                                  const OthersEvents& others) {
+                                  const ReportedEvents& reported) {
     const std::string_view namespace_name = call.query("namespace");
     const Result<JobView> job = find_job(services.engine.listing(), namespace_name, name);
     ObjectKey key{namespace_name.empty() ? "default" : std::string{namespace_name}, name};
     if (job) key = job->key;
     std::vector<core::JobEvent> own = services.engine.history().of(key);
-    if (job) return events_of(services.engine.state(), std::move(own), others, *job);
+    if (job) return events_of(services.engine.state(), std::move(own), reported, *job);
     if (own.empty()) return job.error();
     ShownEvents events;
     for (core::JobEvent& event : own) events.list.push_back({key, std::move(event)});
@@ -47,12 +47,13 @@ aio::Task<net::HttpResponse> list_events_page(Services& services, Call call) {
     if (!page) co_return problem_reply(page.error(), call);
     const std::string name{call.query("job")};
     std::string namespace_name{call.query("namespace")};
-    const OthersEvents others = co_await read_others_events(services, std::move(namespace_name));
+    const ReportedEvents reported =
+        co_await read_reported_events(services, std::move(namespace_name));
     Result<ShownEvents> events =
         name.empty()
             ? events_of_jobs(services.engine.state(),
-                             services.engine.history().recent(call.query("namespace")), others)
-            : events_of_job(services, call, name, others);
+                             services.engine.history().recent(call.query("namespace")), reported)
+            : events_of_job(services, call, name, reported);
     if (!events) co_return problem_reply(events.error(), call);
     const Instant now = wall_now();
     const std::size_t first = static_cast<std::size_t>((page->number - 1) * page->size);

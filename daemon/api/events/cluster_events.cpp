@@ -1,4 +1,4 @@
-#include "daemon/api/jobs/cluster_events.hpp"
+#include "daemon/api/events/cluster_events.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 namespace gpuctl::api {
 namespace {
 
-constexpr std::size_t kOthersPerJobMax = 50;
+constexpr std::size_t kReportedPerJobMax = 50;
 
 bool is_workload(const std::string& kind) {
     return kind == "Job" || kind == "Deployment" || kind == "StatefulSet";
@@ -87,47 +87,48 @@ void sort(std::vector<ShownEvent>& events) {
 
 }  // namespace
 
-aio::Task<OthersEvents> read_others_events(Services& services, std::string namespace_name) {
+aio::Task<ReportedEvents> read_reported_events(Services& services, std::string namespace_name) {
     constexpr std::chrono::seconds patience{3};
     const aio::Deadline deadline = aio::Deadline::in(patience);
-    OthersEvents out;
+    ReportedEvents out;
     Result<ports::ClusterEvents> read =
         co_await services.cluster.events(std::move(namespace_name), deadline);
     if (!read) {
-        out.missing = "the events of the kubelet and of controllers are missing: " +
-                      read.error().message;
+        out.missing =
+            "the events of the kubelet and of controllers are missing: " + read.error().message;
         co_return out;
     }
     out.events = std::move(*read);
     if (out.events.is_cut)
-        out.missing = "the cluster has more events than gpuctld reads, so some may be missing; "
-                      "name a namespace or a job";
+        out.missing =
+            "the cluster has more events than gpuctld reads, so some may be missing; "
+            "name a namespace or a job";
     co_return out;
 }
 
 ShownEvents events_of(const ClusterState& state, std::vector<core::JobEvent> own,
-                      const OthersEvents& others, const JobView& job) {
+                      const ReportedEvents& reported, const JobView& job) {
     ShownEvents out;
-    out.missing = others.missing;
-    for (const ports::ClusterEvent& event : others.events.list) {
+    out.missing = reported.missing;
+    for (const ports::ClusterEvent& event : reported.events.list) {
         if (job_of(state, event) == job.key || is_of(event, job))
             out.list.push_back(shown(job.key, event));
     }
     sort(out.list);
-    if (out.list.size() > kOthersPerJobMax) out.list.resize(kOthersPerJobMax);
+    if (out.list.size() > kReportedPerJobMax) out.list.resize(kReportedPerJobMax);
     for (core::JobEvent& event : own) out.list.push_back({job.key, std::move(event)});
     sort(out.list);
     return out;
 }
 
 ShownEvents events_of_jobs(const ClusterState& state, std::vector<core::EventOfJob> own,
-                           const OthersEvents& others) {
+                           const ReportedEvents& reported) {
     ShownEvents out;
-    out.missing = others.missing;
+    out.missing = reported.missing;
     for (core::EventOfJob& event : own) {
         out.list.push_back({std::move(event.job), std::move(event.event)});
     }
-    for (const ports::ClusterEvent& event : others.events.list) {
+    for (const ports::ClusterEvent& event : reported.events.list) {
         std::optional<ObjectKey> job = job_of(state, event);
         if (job) out.list.push_back(shown(std::move(*job), event));
     }

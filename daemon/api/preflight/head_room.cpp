@@ -1,4 +1,4 @@
-#include "daemon/api/jobs/head_room.hpp"
+#include "daemon/api/preflight/head_room.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "daemon/api/jobs/pod_quota.hpp"
+#include "daemon/api/preflight/pod_quota.hpp"
 
 #include "daemon/api/policy/policy_layers.hpp"
 #include "policy_document/objects/objects.hpp"

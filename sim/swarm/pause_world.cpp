@@ -234,6 +234,7 @@ void PauseWorld::run(int actions) {
         act();
         simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 2) ? 300 : 20'000)});
     }
+    if (!simulation_.comes_to_rest()) fail("I14", "planning does not end at one point in time");
     if (!violations_.empty()) return;
     for (const auto& [name, facts] : std::exchange(nodes_away_, {}))
         simulation_.disturb(NodeJoins{facts});

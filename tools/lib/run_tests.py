@@ -25,10 +25,7 @@ YIELDING = ["nice", "-n", "15"]
 SHARDS = {"property_tests": 5}
 # Nearly 2.2 million steps: a minute on two cores, less than two while other tests run.
 SIMULATION_SEEDS = 1_100
-CHANGES_SEEDS = 160  # worlds with changes
 DECISIONS_BLOCK = 20
-DECISIONS_GOLDEN = "tests/golden/decisions.txt"
-CHANGES_GOLDEN = "tests/golden/decisions_with_changes.txt"
 SIMULATION_STEPS_MIN = 2_000_000
 
 
@@ -232,57 +229,36 @@ def build_simulation(tally):
     return build(tally, "release", ["bench/gpuctl-simulate", "fault_tests"])
 
 
-def problem_with_decisions(blocks, golden, name=DECISIONS_GOLDEN):
-    """Why hashes of blocks of seeds, {"1..20": hash}, are not those of the golden text; "" if they are."""
+def problem_with_decisions(blocks, golden):
+    """Why hashes of blocks of seeds, {"1..20": hash}, are not those of the text of decisions.txt; "" if they are."""
     recorded, seeds_of = {}, {}
     for seeds, found in (line.split() for line in golden.splitlines()):
         if found in seeds_of:
-            return (f"{name} has one hash for seeds {seeds_of[found]} and {seeds}: it was written by a "
+            return (f"tests/golden/decisions.txt has one hash for seeds {seeds_of[found]} and {seeds}: it was written by a "
                     "run that did not simulate them")
         recorded[seeds], seeds_of[found] = found, seeds
     if not blocks:
         return "the run listed no decisions"
     for seeds, found in blocks.items():
         if seeds not in recorded:
-            return f"{name} lacks seeds {seeds}"
+            return f"tests/golden/decisions.txt lacks seeds {seeds}"
         if recorded[seeds] != found:
-            return f"decisions differ from {name}, first in seeds {seeds}"
+            return f"decisions differ from tests/golden/decisions.txt, first in seeds {seeds}"
     return ""
 
 
-def compare_decisions(tally, report, name=DECISIONS_GOLDEN, seeds="--seeds 1..2000"):
+def compare_decisions(tally, report):
     """Decisions must change only on purpose: a refactoring changes no hash. A run with a violation has failed already."""
     if report["violations"]:
         return
     blocks = report.get("decisionBlocks", {})
-    problem = problem_with_decisions(blocks, (REPOSITORY / name).read_text(), name)
+    problem = problem_with_decisions(blocks, (REPOSITORY / "tests" / "golden" / "decisions.txt").read_text())
     if problem:
         tally.fail("decisions", f"{problem}. If decisions were to change: "
-                   f"./tools/simulate {seeds} --decisions {DECISIONS_BLOCK} > {name}")
+                   f"./tools/simulate --seeds 1..2000 --decisions {DECISIONS_BLOCK} > tests/golden/decisions.txt")
     else:
         tally.passed += 1
-        print(f"  decisions of {len(blocks)} blocks of seeds as in {name}", flush=True)
-
-
-def changes(tally, folder):
-    """Worlds in which people also change jobs, nodes, pools and quotas; each kind of change must have occurred."""
-    step(f"simulation with changes: {CHANGES_SEEDS} seeds")
-    done = subprocess.run([*YIELDING, str(folder / "bench" / "gpuctl-simulate"), "--changes", "--seeds",
-                           f"1..{CHANGES_SEEDS}", "--decisions", str(DECISIONS_BLOCK), "-o", "json"],
-                          capture_output=True, text=True, timeout=SUITE_DEADLINE_S, cwd=REPOSITORY, check=False)
-    if done.returncode not in (0, 1):
-        return tally.fail("simulation with changes", f"exit code {done.returncode}\n{done.stderr}")
-    report = json.loads(done.stdout)
-    for wrong in report["violations"]:
-        tally.fail(f"simulation with changes, seed {wrong['seed']}",
-                   f"{wrong['invariant']}: {wrong['what']}\nrepeat: {wrong['repeat']}")
-    never = sorted(name for name, count in report["changes"].items() if count == 0)
-    if never:
-        tally.fail("simulation with changes", f"never occurred, so the run proves nothing about: {', '.join(never)}")
-    elif not report["violations"]:
-        tally.passed += 1
-        print(f"  {report['counts']['steps']} steps in {report['seconds']:.0f} s, no violation", flush=True)
-    compare_decisions(tally, report, CHANGES_GOLDEN, f"--changes --seeds 1..{CHANGES_SEEDS}")
+        print(f"  decisions of {len(blocks)} blocks of seeds as in tests/golden/decisions.txt", flush=True)
 
 
 def simulation(tally, folder):
@@ -308,7 +284,6 @@ def simulation(tally, folder):
         tally.fail("simulation", f"exit code {done.returncode} after {steps} steps\n{done.stderr}")
     if done.returncode in (0, 1):
         compare_decisions(tally, report)
-    changes(tally, folder)
     seconds, passed, failed = run_suite("fault_tests", [*YIELDING, str(folder / "tests" / "fault_tests")], (0, 1), [])
     tally.passed += passed
     print(f"  fault_tests: {passed} passed, {len(failed)} failed ({seconds:.1f} s)", flush=True)

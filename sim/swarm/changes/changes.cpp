@@ -1,7 +1,6 @@
 #include "sim/swarm/changes/changes.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -36,9 +35,6 @@ void Changes::route(JobSpec& spec) {
 
 void Changes::act(Simulation& simulation) {
     const std::uint64_t dice = rng_.below(24);
-    static const int mask = getenv("MASK") != nullptr ? atoi(getenv("MASK")) : 255;  // DEBUG
-    const int kind = dice < 7 ? 1 : dice < 9 ? 2 : dice < 11 ? 4 : dice < 17 ? 8 : 32;
-    if ((mask & kind) == 0) return;
     if (dice < 4) return change_job(JobChangeKind::pause, simulation);
     if (dice < 7) return change_job(JobChangeKind::resume, simulation);
     if (dice < 9) return change_job(JobChangeKind::apply, simulation);
@@ -167,7 +163,6 @@ void Changes::change_node(Simulation& simulation) {
             change.set[kDrainLabel] = "true";
             ++probes_.drains;
         } else {
-            if (getenv("NOMOVE") != nullptr) continue;  // DEBUG
             constexpr const char* pools[] = {kDefaultPool, "training", kExtraPool};
             move_node(name, pools[rng_.below(3)], simulation);
             continue;
@@ -221,8 +216,7 @@ void Changes::edit_policy(Simulation& simulation) {
     PolicyEdits::apply(event, objects);
     count_uses(event, simulation.engine().state());
     Policy policy = edits_.merged(base_, objects);
-    if (getenv("NOLOST") == nullptr &&
-        rng_.chance(1, 8)) {  // gpuctld ends before it has stored the objects
+    if (rng_.chance(1, 8)) {  // gpuctld ends before it has stored the objects
         ++probes_.edits_lost;
         simulation.change_policy(std::move(policy));
         simulation.restart_scheduler(rng_.chance(1, 2));

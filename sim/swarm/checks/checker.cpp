@@ -65,13 +65,6 @@ void Checker::observe(const Engine& engine, const Input& input,
         const auto refused = refusals_.find(pod->pod.uid);
         if (refused != refusals_.end()) refused->second.has_changed = true;
     }
-    if (getenv("LIGHT") != nullptr) {  // DEBUG
-        for (const Effect& effect : effects) {
-            if (const auto* bind = std::get_if<BindPod>(&effect)) reference_.record_bind(*bind);
-        }
-        reference_.read_nominations(after, false);
-        return;
-    }
     std::vector<PlacedJob> placed_jobs;
     std::vector<Evictions> evictions;
     evicted_in_this_step_.clear();
@@ -122,7 +115,6 @@ void Checker::check_listing(const Engine& engine) {
 void Checker::check_fixed_point(const Engine& engine) {
     const ClusterState& state = engine.state();
     check_listing(engine);
-    if (getenv("LIGHT") != nullptr) return;  // DEBUG
     if (!state.session.leading() || !state.session.synced() || engine.wants_plan()) return;
     check_in_flight(state);
     check_failed_binds(state);

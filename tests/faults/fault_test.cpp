@@ -44,9 +44,10 @@ bool is_caught_by_its_witness(std::string_view fault) {
                        });
 }
 
-// Faults that only worlds with pauses show. Another fault may keep such a world from coming to rest.
+// Faults that only worlds with pauses show. Another fault may keep such a world from coming to
+// rest.
 constexpr std::string_view kFaultsOfPauses[]{
-    "keep_no_seats",     "seats_cost_nothing",    "keep_seats_after_release",
+    "keep_no_seats",     "seats_cost_nothing",   "keep_seats_after_release",
     "place_paused_jobs", "forget_seats_on_disk", "take_stale_changes"};
 
 // Faults that only worlds with changes of nodes show.

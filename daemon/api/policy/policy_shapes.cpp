@@ -114,14 +114,16 @@ Json quota_json(const Services& services, const std::string& namespace_name) {
         body["createdAt"] = format_time(object->created_at);
     }
     body["hard"] = hard_json(hard, state.policy());
-    if (pods) body["hard"]["pods"] = std::to_string(*pods);
     const TenantRow* row = tenant_named(state, namespace_name);
     const TenantRow none;
     const TenantRow& held = row == nullptr ? none : *row;
     body["used"] = {{"cpu", format_cpu(held.cpu_held)},
                     {"memory", format_bytes(held.memory_held)},
-                    {"gpu", format_gpus(held.gpus_held)},
-                    {"pods", std::to_string(pods_of_namespace(state, namespace_name, {}))}};
+                    {"gpu", format_gpus(held.gpus_held)}};
+    if (pods) {
+        body["hard"]["pods"] = std::to_string(*pods);
+        body["used"]["pods"] = std::to_string(pods_of_namespace(state, namespace_name, {}));
+    }
     body["status"] = "Active";
     body["note"] = excess_of_quota(held);
     return body;

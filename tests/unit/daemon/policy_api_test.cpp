@@ -283,6 +283,9 @@ aio::Task<void> use_namespaces(Daemon& daemon) {
     const json before = co_await read_of(daemon, "/namespaces");
     EXPECT_EQ(before["items"].size(), 1u);
     EXPECT_EQ(before["items"][0]["name"], "default");
+    // Before a namespace is made: then any name is one.
+    net::HttpResponse used = co_await daemon.create(training_yaml("other", 2), "?namespace=team-b");
+    EXPECT_EQ(used.status, 201) << used.body;
     net::HttpResponse made =
         co_await send_json(daemon, "POST", "/namespaces", R"({"name":"team-a"})");
     EXPECT_EQ(made.status, 201) << made.body;
@@ -295,8 +298,6 @@ aio::Task<void> use_namespaces(Daemon& daemon) {
     EXPECT_EQ(error_code(none), "NamespaceNotFound");
     net::HttpResponse job = co_await daemon.create(training_yaml("llm", 2), "?namespace=team-a");
     EXPECT_EQ(job.status, 201) << job.body;
-    net::HttpResponse used = co_await daemon.create(training_yaml("other", 2), "?namespace=team-b");
-    EXPECT_EQ(used.status, 201) << used.body;
     co_await delete_object(daemon, "/namespaces/default", 403, "NamespaceNotManaged");
     co_await delete_object(daemon, "/namespaces/team-b", 403, "NamespaceNotManaged");
     co_await delete_object(daemon, "/namespaces/kube-system", 404, "NamespaceNotFound");

@@ -31,8 +31,9 @@ bool PolicyFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     if (counts) candidates_[key].insert({reading->created_at, identity.uid});
     objects_.insert_or_assign(identity.uid,
                               WatchedPolicyObject{std::move(*reading), identity, said_since, {}});
-    bool room = settle(before);
-    if (key != before) room = settle(key) && room;
+    unsettled_.insert(before);
+    unsettled_.insert(key);
+    const bool room = settle_all();
     if (say_) say_();
     return room;
 }
@@ -42,7 +43,8 @@ bool PolicyFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*l
     if (known == objects_.end()) return true;
     const PolicyKey key = known->second.reading.key;
     drop_candidate(known->second);
-    if (!settle(key)) return false;
+    unsettled_.insert(key);
+    if (!settle_all()) return false;
     objects_.erase(identity.uid);
     if (say_) say_();
     return true;
@@ -63,6 +65,14 @@ void PolicyFeed::mark_hidden(const PolicyKey& key) {
         objects_.at(one.second).hidden_by =
             one.second == first ? std::string{} : objects_.at(first).identity.name;
     }
+}
+
+bool PolicyFeed::settle_all() {
+    while (!unsettled_.empty()) {
+        if (!settle(*unsettled_.begin())) return false;
+        unsettled_.erase(unsettled_.begin());
+    }
+    return true;
 }
 
 // Reports what the objects under this key mean now. False: the sink is full.

@@ -48,6 +48,7 @@ private:
     };
     using Age = std::pair<Instant, std::string>;  // and uid
 
+    bool settle_all();
     bool settle(const PolicyKey& key);
     void mark_hidden(const PolicyKey& key);
     void drop_candidate(const WatchedPolicyObject& object);
@@ -58,6 +59,9 @@ private:
     std::map<std::string, WatchedPolicyObject> objects_;  // by uid
     std::map<PolicyKey, std::set<Age>> candidates_;
     std::map<PolicyKey, Reported> reported_;
+    // Not reported yet. An object that was refused may mean something else, or nothing, when it is
+    // shown again.
+    std::set<PolicyKey> unsettled_;
 };
 
 // The resourceVersion as a number: later ones are larger. 0: it is none.

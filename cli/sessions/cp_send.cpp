@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Runs in the container with the destination, the name of what is copied, and another name, which
-// is the archive's. What has come in whole gets its own name; whatever ends this removes the rest,
-// and the end of the connection ends it, because then tar misses the end of the archive.
+// is the archive's. What has come in whole gets its own name; whatever ends this removes the rest.
+// The last entry, NAME.end, shows that all came: tar accepts an archive that ends after any entry.
 constexpr const char* kReceive = R"(d=$1 n=$2
 fail() { echo "$1" >&2; exit 1; }
 command -v tar >/dev/null || exit 127
@@ -36,13 +36,14 @@ esac; fi
 case $d in /*) ;; *) f=$PWD/$f ;; esac
 p=$f/$3 q=$f/$n
 [ -d "$f/" ] || fail "the folder $f does not exist; make it first"
-trap 'rm -rf "$p"' EXIT
+trap 'rm -rf "$p" "$p.end"' EXIT
 trap 'exit 1' HUP INT TERM PIPE
 tar xpmf - -C "$f/" || exit
+[ -e "$p.end" ] || fail "the archive broke off"
 if [ ! -d "$q" ]; then mv -f "$p" "$q"; exit; fi
 [ -d "$p" ] || fail "$q is a folder"
 cd "$p" || exit
-find . -type d -exec sh -c 'for i; do mkdir -p "$0/$i" || exit; done' "$q" {} + || exit
+find . -type d -exec sh -c '[ ! -e "$0/$1" ] && mv "$1" "$0/$1"' "$q" {} \; -prune || exit
 find . ! -type d -exec sh -c 'for i; do
   if [ -L "$0/$i" ]; then rm -f "$0/$i"; elif [ -d "$0/$i" ]; then echo "$0/$i is a folder" >&2; exit 1; fi
   mv -f "$i" "$0/$i" || exit; done' "$q" {} +
@@ -168,7 +169,9 @@ aio::Task<Result<void>> send_all(std::shared_ptr<Sending> sending, fs::path sour
         }
         if (failure) co_return cp_error("read " + source.string() + ": " + failure.message());
     }
-    std::string end = tar_end();
+    TarEntry last;
+    last.name = name + ".end";
+    std::string end = tar_header(last) + tar_end();
     sent = co_await send_piece(sending, std::move(end));
     if (!sent) co_return sent;
     std::string nothing;

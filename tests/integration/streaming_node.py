@@ -104,10 +104,10 @@ class StreamingTest(unittest.TestCase):
         return subprocess.run(self.command(*words), capture_output=True, check=False, timeout=timeout, input=stdin,
                               stdin=None if stdin is not None else subprocess.DEVNULL, env=ENVIRONMENT)
 
-    def start(self, *words, **options):
+    def start(self, *words, seconds=TIMEOUT_S, **options):
         """A command that runs on; it is killed with the test, or when it has taken too long, which ends every read of it."""
         running = subprocess.Popen(self.command(*words), env=ENVIRONMENT, **options)
-        late = threading.Timer(TIMEOUT_S, running.kill)
+        late = threading.Timer(seconds, running.kill)
         late.start()
         self.addCleanup(late.cancel)
         self.addCleanup(running.communicate)

@@ -199,7 +199,7 @@ class Ports(StreamingTest):
 
 
 class Limits(StreamingTest):
-    changes = {"expert": {"server": {"sessionsPerCallerMax": 2, "sessionIdle": "3s"}}}
+    changes = {"expert": {"server": {"sessionsPerCallerMax": 2}}}
 
     def test_one_session_too_many_is_refused_with_a_sentence(self):
         for _ in range(2):
@@ -212,10 +212,13 @@ class Limits(StreamingTest):
         self.assertEqual(self.metric('gpuctld_sessions{kind="exec"}'), 2)
         self.assertGreaterEqual(self.metric('gpuctld_sessions_failed_total{kind="exec",reason="limit"}'), 1)
 
+
+class Idle(StreamingTest):
+    changes = {"expert": {"server": {"sessionIdle": "3s"}}}
+
     def test_an_idle_session_is_ended_with_the_reason(self):
-        self.wait_no_sessions()
-        done = self.gpuctl("exec", "worker", "--", "sleep", "30")
-        self.assertEqual(done.returncode, 1, done)
+        done = self.gpuctl("exec", "worker", "--", "sleep", "60")
+        self.assertEqual(done.returncode, 6, done)
         self.assertIn(b"no byte in either direction for 3 s (expert.server.sessionIdle)", done.stderr)
 
 

@@ -13,6 +13,7 @@ from support import unique, wait_for
 
 MIB = 1 << 20
 LARGE_MIB = int(os.environ.get("GPUCTL_CP_MIB", "256"))
+LARGE_S = 600  # with sanitizers and on a busy machine
 GROWTH_MIB_MAX = 96  # of gpuctl or gpuctld, whatever the size of the file
 # Freed memory that a sanitizer keeps is none of the program's.
 os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=4")
@@ -174,7 +175,7 @@ class Cp(StreamingTest):
         base = self.peak_mib(self.start("cp", str(small), f"worker:{self.there}/small"))
         daemon_before = self.daemon.process.peak_rss_kib() >> 10
         for source, destination in ((file, f"worker:{self.there}/large"), (f"worker:{self.there}/large", self.here / "back")):
-            running = self.start("cp", str(source), str(destination))
+            running = self.start("cp", str(source), str(destination), seconds=LARGE_S)
             peak = self.peak_mib(running)
             self.assertEqual(running.wait(), 0)
             grown = (self.daemon.process.peak_rss_kib() >> 10) - daemon_before

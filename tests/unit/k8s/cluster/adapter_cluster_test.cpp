@@ -24,10 +24,11 @@ protected:
         if (path == "/api/v1/namespaces/kube-system") {
             return reply.respond(200, R"({"metadata":{"name":"kube-system","uid":"cluster-1"}})");
         }
-        const bool workloads = path.starts_with("/apis/batch/") ||
-                               path.starts_with("/apis/apps/") ||
-                               path.starts_with("/api/v1/persistentvolume");
-        if (workloads || path == "/api/v1/pods" || path == "/api/v1/nodes") {
+        const bool is_empty = path.starts_with("/apis/batch/") ||
+                              path.starts_with("/apis/apps/") ||
+                              path.starts_with("/api/v1/persistentvolume") ||
+                              path == "/api/v1/resourcequotas" || path == "/api/v1/namespaces";
+        if (is_empty || path == "/api/v1/pods" || path == "/api/v1/nodes") {
             const bool pods = path.ends_with("pods");
             if (request.has_query("watch")) {
                 if (request.has_query("sendInitialEvents")) return reply.respond(422, "{}");
@@ -38,7 +39,7 @@ protected:
                 "uid":"un","resourceVersion":"3"},"status":{"allocatable":{"cpu":"4","pods":"10"}}})");
             return reply.respond(200,
                                  R"({"kind":"List","metadata":{"resourceVersion":"7"},"items":[)" +
-                                     (workloads ? "" : item) + "]}");
+                                     (is_empty ? "" : item) + "]}");
         }
         reply.respond(201, "{}");
     }

@@ -56,7 +56,7 @@ class Jobs(Laboratory, unittest.TestCase):
         self.assertLess(time.monotonic() - began, 10)
         self.create_text(training("slow", GPUCTL_SIM_RUN_TIME="600s"))
         self.wait_status("slow")
-        said = self.refused("delete", "job", "slow", "--wait", "--timeout", "100ms", code=UNMET)
+        said = self.refused("delete", "job", "slow", "--wait", "--timeout", "1ms", code=UNMET)
         self.assertIn("slow", said)
 
 

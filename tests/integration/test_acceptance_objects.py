@@ -287,6 +287,8 @@ class Lives(OnTheApiServer, unittest.TestCase):
         wait_for(lambda: all(not made["metadata"].get("ownerReferences") for made in self.pods_of("web")), RUNNING_S,
                  "the pods have no owner", every_s=0.2)
         self.assertEqual(len(self.pods_of("web")), 2)
+        wait_for(lambda: self.daemon.job("web", self.namespace).get("kind") != "compute", RUNNING_S,
+                 lambda: f"gpuctld has seen that the Deployment is gone; it is {self.daemon.job('web', self.namespace)}", every_s=0.2)
         said = self.here("delete", "job", "web", "--force").stdout
         self.assertIn("2 pod", said)
         wait_for(lambda: not self.pods_of("web"), RUNNING_S, "the pods are gone", every_s=0.2)

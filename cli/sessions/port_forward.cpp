@@ -13,7 +13,9 @@ namespace gpuctl::cli {
 namespace {
 
 // Further ones wait in the listener until one of these has ended.
-constexpr std::size_t kConnectionsMax = 24;
+// gpuctld counts a session for a second or two after its end: the 32 sessions of a caller
+// (expert.server.sessionsPerCallerMax) must suffice for those, too.
+constexpr std::size_t kConnectionsMax = 12;
 constexpr std::chrono::hours kQuietMax{1};
 constexpr std::chrono::seconds kAcceptSlice{1};
 // The protocol cannot end one direction. After the end of the program's side, a pod that sends

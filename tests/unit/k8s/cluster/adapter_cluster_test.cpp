@@ -24,8 +24,7 @@ protected:
         if (path == "/api/v1/namespaces/kube-system") {
             return reply.respond(200, R"({"metadata":{"name":"kube-system","uid":"cluster-1"}})");
         }
-        const bool is_empty = path.starts_with("/apis/batch/") ||
-                              path.starts_with("/apis/apps/") ||
+        const bool is_empty = path.starts_with("/apis/batch/") || path.starts_with("/apis/apps/") ||
                               path.starts_with("/api/v1/persistentvolume") ||
                               path == "/api/v1/resourcequotas" || path == "/api/v1/namespaces";
         if (is_empty || path == "/api/v1/pods" || path == "/api/v1/nodes") {
